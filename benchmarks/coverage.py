@@ -16,6 +16,7 @@ import numpy as np
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.stats import intervals
 from pytest_audiobench.stats.intervals import Interval, mean_interval, proportion, ratio
 
 LEAST = 0.93
@@ -175,6 +176,44 @@ def _ratios() -> Iterator[Scenario]:
     yield Scenario("ratio in 0 to 1", "0.025, utterances differ", sizes, matches)
 
 
+def _loops() -> Iterator[Scenario]:
+    """Word error rates of 10 % of which 1 % of the answers repeat themselves for many words more."""
+
+    def transcripts(rng: np.random.Generator, n: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
+        length = np.clip(np.round(np.exp(rng.normal(2.75, 0.5, n))), 5, 40)
+        errors = rng.binomial(length.astype(int), np.minimum(0.1 * rng.gamma(1.5, 1.0 / 1.5, n), 0.6))
+        loop = np.exp(rng.uniform(math.log(20.0), math.log(longest), n))
+        return errors + np.where(rng.random(n) < 0.01, loop, 0.0), length
+
+    def before(errors: np.ndarray, length: np.ndarray) -> Interval:
+        ends = (intervals._added(errors, length, rate) for rate in (0.0, max(1.0, float((errors / length).max()))))
+        return Interval(*(intervals.gamma_bound(*end, p) for end, p in zip(ends, (0.025, 0.975), strict=True)), "")
+
+    def where_seen(errors: np.ndarray, length: np.ndarray) -> Interval:
+        return ratio(errors, length) if intervals.runaways(errors, length) else intervals.none("none ran away")
+
+    for longest in (60, 100, 400):
+        many, words = transcripts(np.random.default_rng(1), 1_000_000, longest)
+        whole, trimmed = float(many.sum() / words.sum()), float(np.minimum(many, words).sum() / words.sum())
+        for what, form, truth in (
+            ("before", before, whole),
+            ("all", ratio, whole),
+            ("where one is among them", where_seen, whole),
+            ("trimmed", lambda errors, length: ratio(np.minimum(errors, length), length, most=1.0), trimmed),
+        ):
+
+            def draw(
+                rng: np.random.Generator,
+                n: int,
+                longest: int = longest,
+                form: Callable[..., Interval] = form,
+                truth: float = truth,
+            ) -> tuple[Interval, float]:
+                return form(*transcripts(rng, n, longest)), truth
+
+            yield Scenario("loops", f"1 % loops of 20 to {longest} words: {what}", (50, 200, 1000), draw)
+
+
 def _lost() -> Iterator[Scenario]:
     kind = metric_kind("wil")
 
@@ -299,7 +338,7 @@ def _of(name: str, rows: list[dict[str, float]]) -> Interval:
     return Interval(found.lower, found.upper, found.method)
 
 
-GROUPS = (_shares, _means, _ratios, _lost, _labels, _texts, _trials)
+GROUPS = (_shares, _means, _ratios, _loops, _lost, _labels, _texts, _trials)
 
 
 def everything() -> Iterator[Scenario]:

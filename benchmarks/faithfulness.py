@@ -19,6 +19,7 @@ import statistics
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,34 +105,40 @@ def run(folder: Path, data: Path, *arguments: str) -> Round:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    measure(__doc__, {EVALS.name: EVALS.read_text()}, {"the baseline alone": f"{GRID} and baseline", "the grid": GRID})
+
+
+def measure(about: str | None, files: Mapping[str, str], selections: Mapping[str, str]) -> None:
+    """Run each of ``selections`` of the evals in ``files`` in every round, and print what each took; the last one has
+    the limit.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data" / "sakura")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     if not (options.data / "data").is_dir():
         sys.exit(f"{options.data} has no folder data; name SAKURA's folder with --data")
+    taken: dict[str, list[Round]] = {name: [] for name in selections}
+    marks = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        (folder / "conftest.py").write_text(CONFTEST)
-        (folder / "pytest.ini").write_text("[pytest]\n")
-        shutil.copy(EVALS, folder)
-        data = options.data.resolve()
-        clean, grid, marks = [], [], []
+        for name, text in {"conftest.py": CONFTEST, "pytest.ini": "[pytest]\n", **files}.items():
+            (folder / name).write_text(text)
         for _ in range(options.rounds):
             marks.append(yardstick())
-            clean.append(run(folder, data, "-k", f"{GRID} and baseline"))
-            grid.append(run(folder, data, "-k", GRID))
+            for name, words in selections.items():
+                taken[name].append(run(folder, options.data.resolve(), "-k", words))
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {WORKERS} workers; median (min to max)")
     print(table_row("yardstick", marks, 1.0, "s"))
-    for name, rounds in (("the baseline alone", clean), ("the grid", grid)):
+    for name, rounds in taken.items():
         print(table_row(name, [one.spent for one in rounds], 1.0, "s"))
         last = rounds[-1]
         often = ", ".join(f"{times} times by {n} pairs" for times, n in sorted(last.decoded.items()))
         print(f"  {last.items} items, {last.files} files; decoded, by pairs of a file and a worker: {often}")
         largest = (statistics.median(getattr(one, name) for one in rounds) for name in ("worker_mb", "controller_mb"))
         print("  largest worker {:.0f} MB, controller {:.0f} MB".format(*largest))
-    wall_s, cpu_s = (statistics.median(values) for values in zip(*(one.spent for one in grid), strict=True))
-    print(f"the grid, share of the limit of {LIMIT_S:.0f} s: {wall_s / LIMIT_S:.2f} by the clock, ", end="")
+    wall_s, cpu_s = (statistics.median(values) for values in zip(*(one.spent for one in rounds), strict=True))
+    print(f"{name}, share of the limit of {LIMIT_S:.0f} s: {wall_s / LIMIT_S:.2f} by the clock, ", end="")
     print(f"{cpu_s / LIMIT_S / WORKERS:.2f} of {WORKERS} processors")
 
 

@@ -5,6 +5,7 @@ AudiobenchError
 │   ├── UsageError           a user's mistake, found before the first request (pytest exit code 4)
 │   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
 │   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
+│   ├── UnsuitableData       the samples lack what they are to be perturbed by: the eval is skipped
 │   ├── NotComparable        the baseline is of another task than the eval: the eval fails before it asks anything
 │   │   └── OtherEncoder     the baseline's figures are by another text encoder (pytest exit code 4)
 │   └── InfrastructureError  a server is away or breaks every request, a process died, a disk is full: the eval fails,
@@ -20,13 +21,9 @@ Every message is one sentence or two: what is wrong, where, and what to do.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-# Every class that is here when it is imported is an error: a device's process looks them up by name.
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
 
 
 class AudiobenchError(Exception):
@@ -52,6 +49,10 @@ class DataNotFound(FatalError):
 
 class UnsuitableModel(FatalError):
     """The model is of another kind than the eval needs, such as a transcriber asked for a choice."""
+
+
+class UnsuitableData(FatalError):
+    """No sample of a data set says what a perturbation of it must know."""
 
 
 class NotComparable(FatalError):

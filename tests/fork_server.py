@@ -26,15 +26,31 @@ import pytest
 from execnet import gateway_io
 
 PRELOADED = (
-    "pytest_audiobench.datasets.manifest",
-    "pytest_audiobench.plugin.collection",
-    "pytest_audiobench.plugin.evaluate_fixture",
-    "pytest_audiobench.plugin.run_end",
-    "pytest_audiobench.plugin.regression_gate",
-    "pytest_audiobench.evaluation.evaluate",
     "pytest_audiobench.cli",
+    "pytest_audiobench.datasets.declared",
+    "pytest_audiobench.datasets.manifest",
+    "pytest_audiobench.evaluation.evaluate",
+    "pytest_audiobench.evaluation.judging",
+    "pytest_audiobench.models.device.client",
+    "pytest_audiobench.models.openai.model",
+    "pytest_audiobench.models.openai.requests_loop",
+    "pytest_audiobench.models.predictions_v1.audio_check",
+    "pytest_audiobench.models.run_server",
+    "pytest_audiobench.plugin.collection",
+    "pytest_audiobench.plugin.earlier_answers",
+    "pytest_audiobench.plugin.evaluate_fixture",
+    "pytest_audiobench.plugin.regression_gate",
+    "pytest_audiobench.plugin.root_folder",
+    "pytest_audiobench.plugin.run_end",
+    "pytest_audiobench.protocols.judged.task",
+    "pytest_audiobench.protocols.multiple_choice.task",
+    "pytest_audiobench.studies.evaluate",
+    "scipy.special",
     "soundfile",
+    "xdist.dsession",
+    "xdist.remote",
 )
+OF_EXTRAS = ("openai.resources.chat.completions.completions",)
 
 
 def main():
@@ -46,6 +62,9 @@ def main():
         pytest.main(["--collect-only", "-p", "no:cacheprovider", f"--rootdir={empty}", empty])
     for name in (*PRELOADED, *sys.argv[1:]):
         importlib.import_module(name)
+    for name in OF_EXTRAS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()
     replies.write(f"{len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') else 1}\n")

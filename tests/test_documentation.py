@@ -184,12 +184,24 @@ def test_the_benchmark_that_the_documentation_adds_is_asked_and_its_miniature_pa
         ]
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / "data" / "birds" / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    numbers = tmp_path / "data" / "numbers"
+    for voice in ("en-us", "en-gb-scotland"):
+        (numbers / "speech" / voice).mkdir(parents=True)
+        for line in range(2, 6):
+            soundfile.write(numbers / "speech" / voice / f"{line}.wav", np.sin(np.arange(8000) * line / 40) / 2, 16_000)
+    (numbers / "numbers.csv").write_text("words,digit\none,one\nIt is one.,one\ntwo,two\nIt is two.,two\n")
     run = pytest_in(tmp_path, forks, "--ab-run=birds", model="baseline:majority")
-    assert "1 passed" in run.stdout, run.stdout + run.stderr
+    assert "4 passed" in run.stdout, run.stdout + run.stderr
     items = json.loads((tmp_path / "reports" / "birds" / "run.json").read_text())["items"]
     assert [(item["eval"], item["n"], item["outcome"]) for item in items] == [
         ("birds[spring]", 10, "failed"),
         ("birds[autumn]", 10, "failed"),
+        ("numbers[en-us]", 4, "passed"),
+        ("numbers[en-gb-scotland]", 4, "passed"),
+        ("reading/clean", 0, "skipped"),
+        ("reading/translated", 0, "skipped"),
+        ("voices:en-us", 4, "passed"),
+        ("voices:en-gb-scotland", 4, "passed"),
     ]
 
 
@@ -198,3 +210,17 @@ def test_the_page_of_benchmarks_says_what_their_files_say(tmp_path):
     printed = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
     present = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
     assert present == printed, "print it anew: audiobench list benchmarks --markdown docs/benchmarks.md"
+
+
+def test_the_page_of_readers_says_what_the_readers_say(tmp_path):
+    main(["list", "readers", "--markdown", str(tmp_path / "readers.md")])
+    printed = (tmp_path / "readers.md").read_text(encoding="utf-8")
+    present = (ROOT / "docs/readers.md").read_text(encoding="utf-8")
+    assert present == printed, "print it anew: audiobench list readers --markdown docs/readers.md"
+
+
+def test_the_page_of_salmonn_s_tasks_holds_what_the_tables_say(tmp_path, capsys):
+    main(["published", "salmonn", "--markdown", str(tmp_path / "salmonn.md")])
+    printed = (tmp_path / "salmonn.md").read_text(encoding="utf-8")
+    present = (ROOT / "docs/salmonn.md").read_text(encoding="utf-8")
+    assert present == printed, "print it anew: audiobench published salmonn --markdown docs/salmonn.md"

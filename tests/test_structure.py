@@ -29,6 +29,7 @@ ORDER = (
     "studies",
     "gate",
     "report",
+    "conformance",
     "published_figures",
     "rescoring",
     "verifier",
@@ -66,6 +67,7 @@ VAGUE = {
 
 SMALLEST = 80
 SMALL = {
+    "datasets.packs.bundled_packs": "what comes along, apart from where packs of a user lie",
     "models.judge_scores.wire": "a contract of its own, which is read and tested without a server",
     "plugin.root_folder": "a run whose command line names no option of ours does not import it",
     "plugin.shortfalls": "what exit code 0 promises, which is read apart from how a run ends",
@@ -73,8 +75,8 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 182
-MOST_LINES = 83_100
+MOST_MODULES = 184
+MOST_LINES = 96_300
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path

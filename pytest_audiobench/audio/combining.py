@@ -131,6 +131,17 @@ def preceded(clip: Clip, by: Clip, gap_s: float = 0.25, level_db: float = 0.0, r
     return _combination("preceded", (clip, by), rate_hz, (gap, ("level_db", decimal("level_db", level_db))))
 
 
+def joined(clips: Sequence[Clip], gap_s: float = 0.1, rate_hz: int = RATE_HZ) -> Clip:
+    """The clips one after another, each at its own level, with ``gap_s`` of digital silence between two.
+
+    0.1 s is what SALMONN's dataset.py puts between the utterances of a trial. Raises UsageError for no clips, and for a
+    gap below 0 or above :data:`LONGEST_GAP_S`.
+    """
+    if not clips or gap_s > LONGEST_GAP_S:
+        raise UsageError(f"{len(clips)} clips are joined with gaps of 0 to {LONGEST_GAP_S:g} s, not {gap_s:g}")
+    return _combination("joined", clips, rate_hz, (("gap_s", decimal("gap_s", gap_s, least=0.0)),))
+
+
 def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` and ``by`` from the beginning of both, as long as the longer of them; neither is repeated.
 
@@ -265,6 +276,12 @@ def _sequence(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, se
     return signals.within_full_scale(np.concatenate([_at_level(by, clip, parameters), gap, clip]))
 
 
+def _joined(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    gap = np.zeros(round(number(parameters, "gap_s") * rate_hz), dtype=np.float32)
+    first, *others = clips
+    return np.concatenate([first, *(part for clip in others for part in (gap, clip))])
+
+
 def _overlay(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     clip, by = clips
     total = np.zeros(max(len(clip), len(by)))
@@ -323,17 +340,18 @@ def _longest(lengths_s: Sequence[float], parameters: Parameters) -> float:
 _RULES = {
     (rule.name, rule.version): rule
     for rule in (
-        Rule(
-            "mixture",
-            1,
-            _mixture,
-            _length_of,
-        ),
+        Rule("mixture", 1, _mixture, _length_of),
         Rule("alone", 1, _alone, _first),
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),
         Rule("babble", 1, _babble, _longest),
         Rule("preceded", 1, _sequence, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
+        Rule(
+            "joined",
+            1,
+            _joined,
+            lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s") * (len(lengths_s) - 1),
+        ),
         Rule("overlaid", 1, _overlay, _longest),
         Rule("summed", 1, _sum, _length_of),
         Rule("scene", 1, _scene, lambda lengths_s, parameters: round(number(parameters, "frames")) / RATE_HZ),

@@ -29,7 +29,7 @@ Pcm: TypeAlias = npt.NDArray[np.int16]
 RATE_HZ = 22_050
 """The rate of all voices that come with espeak-ng."""
 
-LONGEST_TEXT = 500
+LONGEST_TEXT = 5_000
 SLOWEST_WPM, FASTEST_WPM = 80, 450
 """The bounds of espeak-ng's own parameter."""
 
@@ -38,6 +38,10 @@ _VOICE = re.compile(r"[A-Za-z0-9][\w-]{0,30}(?:\+([\w-]{1,30}))?", re.ASCII)
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)
 """What is softer than 0.4 % of full scale (-48 dB) at both ends is cut off, but for 30 ms."""
+
+
+class UnknownVoice(UsageError):
+    """A voice that espeak-ng does not have."""
 
 
 class Voice(NamedTuple):
@@ -155,5 +159,5 @@ def _espeak_outcomes(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[st
     return facts["release"], answers
 
 
-def _no_voice(name: str) -> UsageError:
-    return UsageError(f"espeak-ng has no voice named {name!r}; give one such as 'en-us', 'de' or 'en-gb-scotland+f4'")
+def _no_voice(name: str) -> UnknownVoice:
+    return UnknownVoice(f"espeak-ng has no voice named {name!r}; give one such as 'en-us', 'de' or 'en-gb-scotland+f4'")

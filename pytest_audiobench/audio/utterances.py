@@ -9,8 +9,9 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from pytest_audiobench.identity import digest
 
 _FOLDERS: list[Path] = []
 _BATCH = 32
+_MOST_PROCESSES = 4
 
 
 def store_in(folder: Path) -> None:
@@ -100,15 +102,19 @@ def _folder_lock(folder: Path) -> Iterator[None]:
 
 def _speak(voice: Voice, missing: dict[str, Path]) -> None:
     texts = list(missing)
-    for start in range(0, len(texts), _BATCH):
-        portion = texts[start : start + _BATCH]
-        for text, pcm in zip(portion, speak(voice, portion), strict=True):
-            path = missing[text]
-            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-                try:
-                    file.write(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
-                    file.flush()
-                except OSError:
-                    os.unlink(file.name)
-                    raise
-            os.replace(file.name, path)
+    portions = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+    with ThreadPoolExecutor(min(_MOST_PROCESSES, os.cpu_count() or 1)) as pool:
+        for portion, spoken in zip(portions, pool.map(partial(speak, voice), portions), strict=True):
+            for text, pcm in zip(portion, spoken, strict=True):
+                _store(pcm, missing[text])
+
+
+def _store(pcm: Pcm, path: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        try:
+            file.write(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
+            file.flush()
+        except OSError:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)

@@ -12,6 +12,7 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 
+from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import AudiobenchError, UsageError
 
 _USAGE, _FAILED, _INTERRUPTED = 4, 1, 130
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.run(args))
     except AudiobenchError as error:
-        print(f"audiobench: {error}", file=sys.stderr)
+        say(f"audiobench: {error}")
         return _USAGE if isinstance(error, UsageError) else _FAILED
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -40,5 +41,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"audiobench: {where}{error.strerror or error}", file=sys.stderr)
+        say(f"audiobench: {where}{error.strerror or error}")
         return _FAILED

@@ -82,6 +82,7 @@ def _section(file: Path) -> str:
     name = file.name.removesuffix(SUFFIX)
     title = ". ".join(filter(None, file_source(file)))
     every = [each for _, each in tasks.values()]
+    of_roots = {each.root: next(first for first in every if first.root == each.root) for each in every}
     rows = [
         ("source", source.repository or ""),
         ("licence", source.licence or ""),
@@ -89,7 +90,7 @@ def _section(file: Path) -> str:
         ("fetched from", ", ".join(dict.fromkeys(place_of(fetch) for each in every for fetch in each.fetch))),
         ("published prompts", ", ".join(f"`--ab-prompt={name}`" for name in _merged(each.prompts for each in every))),
         ("select", " ".join(f"`-m {word}`" for word in [name, *source.keywords])),
-        ("data", f"`--ab-data={data.root}=FOLDER`, with {_files(data)}"),
+        ("data", "; ".join(f"`--ab-data={each.root}=FOLDER`, with {_files(each)}" for each in of_roots.values())),
         *((key, _values(values)) for key, values in data.parameters.items()),
         ("tasks", ", ".join(f"`{task}`" for task in tasks if task)),
         ("suites", ", ".join(f"`-k {suite}`" for suite in data.suites)),
@@ -128,7 +129,7 @@ def _is_shared(row: Published, tasks: Sequence[Declaration]) -> bool:
 
 
 def _published_row(task: str, row: Published) -> str:
-    of = ", ".join(filter(None, [task, *row.parameters.values()]))
+    of = row.average or ", ".join(filter(None, [task, *row.parameters.values()]))
     scorer = f"`{row.scorer}`" if row.scorer else ""
     return f"| {row.model} | {of} | {row.metric} | {row.value:g} | {scorer} | {row.conditions} | {row.source} |"
 

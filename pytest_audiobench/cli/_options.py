@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_audiobench.cli._text import say
+
 if TYPE_CHECKING:
+    from pytest_audiobench.compat.answer_files import ReadingTerms
     from pytest_audiobench.datasets.places import Places
 
 FORMATS = ("table", "markdown", "csv", "json")
@@ -26,6 +29,33 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
 def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie that are named alone") -> None:
     """Declare ``--reports``, with its help."""
     parser.add_argument("--reports", metavar="FOLDER", type=Path, default=Path("reports"), help=text)
+
+
+def add_terms_of_reading(parser: argparse.ArgumentParser) -> None:
+    """How files of other tools are read."""
+    add = parser.add_argument
+    add(
+        "--columns",
+        metavar="FIELD=COLUMN,…",
+        default="",
+        help="a table's columns, such as id=utt,answer=pred,reference=ref,choices=options,groups=accent+age",
+    )
+    add("--references", metavar="FILE", type=Path, help="the references of hypotheses that lie in a file of their own")
+    add("--reader", metavar="NAME", default="", help="read the files by this reader (see audiobench list readers)")
+
+
+def terms_of_reading(args: argparse.Namespace) -> ReadingTerms:
+    """What the user says of files of answers. Raises UsageError for columns that are no pairs."""
+    from pytest_audiobench.compat.answer_files import ReadingTerms
+    from pytest_audiobench.errors import UsageError
+
+    columns = {}
+    for pair in names(args.columns):
+        field, _, column = pair.partition("=")
+        if not (field.strip() and column.strip()):
+            raise UsageError(f"--columns: {pair!r} is no FIELD=COLUMN, such as answer=pred")
+        columns[field.strip()] = column.strip()
+    return ReadingTerms(columns, args.references, args.reader)
 
 
 def add_output(parser: argparse.ArgumentParser, further: tuple[str, ...] = ()) -> None:
@@ -91,6 +121,14 @@ def level(text: str) -> float:
     return value
 
 
+def data_folder(text: str) -> tuple[str, Path]:
+    """NAME=FOLDER. Raises argparse's error for what is none."""
+    name, equals, folder = text.partition("=")
+    if not name or not equals or not folder:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=FOLDER")
+    return name, Path(folder).expanduser()
+
+
 def place(text: str) -> Path:
     """A file that can be written. Raises argparse's error before any work is done where its folder is not there."""
     path = Path(text)
@@ -116,6 +154,6 @@ def put(text: str, remarks: Sequence[str], file: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_text(file, text)
-        print(f"written to {file}", file=sys.stderr)
+        say(f"written to {file}")
     for remark in remarks:
-        print(f"note: {printable(remark)}", file=sys.stderr)
+        say(f"note: {printable(remark)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -16,6 +18,19 @@ def wrapped(text: str, indent: int = 0, further: int | None = None) -> str:
     return textwrap.fill(
         text, WIDTH, initial_indent=begin, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
+
+
+def say(text: str) -> None:
+    """Write a message to the standard error: in lines of a terminal's width, and as it is into a file or a pipe."""
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        width = 0
+    for line in text.splitlines():
+        # What is broken can neither be copied, as a command or a path, nor searched for.
+        if len(line) > width > 20:
+            line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        print(line, file=sys.stderr)
 
 
 def labelled(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
-from pytest_audiobench.cli._options import COMPONENTS, add_output, add_reports, add_terms, local, names, place, put
+from pytest_audiobench.cli._options import (
+    COMPONENTS,
+    add_output,
+    add_reports,
+    add_terms,
+    add_terms_of_reading,
+    local,
+    names,
+    place,
+    put,
+    terms_of_reading,
+)
 
 HELP = "compare runs or baselines with the first of them, sample by sample"
 
@@ -15,11 +27,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "sides",
         metavar="RUN|FILE",
         nargs="+",
-        help="runs' folders, their run.json, baselines, or run files of audiobench 0.1",
+        help="runs' folders, their run.json, baselines, or answers that any tool wrote (see audiobench list readers)",
     )
     add_reports(parser)
     add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
     add_terms(parser)
+    add_terms_of_reading(parser)
+    add("--family", metavar="NAME[,KEY=VALUE…]", default="", help="the protocol of answers whose file does not say it")
     add("--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)")
     add("--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)")
     add("--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)")
@@ -51,8 +65,9 @@ def run(args: argparse.Namespace) -> int:
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)
     chosen = Selection(names(args.metrics), names(args.scorers), groups)
+    terms = replace(terms_of_reading(args), family=args.family)
     with collector_paused():
-        named = contenders([local(side) for side in args.sides], args.reports, args.model, args.eval)
+        named = contenders([local(side) for side in args.sides], args.reports, args.model, args.eval, terms)
         comparison = compare(named, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
     put(text(comparison, args.format), remarks(comparison) if args.format in ("csv", "json") else (), args.out)
     return comparison.exit_status() if args.gate else 0

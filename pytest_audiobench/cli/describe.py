@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.cli._options import add_places, places
-from pytest_audiobench.cli._text import labelled, wrapped
+from pytest_audiobench.cli._text import labelled, say, wrapped
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     for number, describe in enumerate(describing):
         print("\n" * bool(number) + "\n".join(describe(name, places(args))))
     for problem in problems:
-        print(f"note: {problem}", file=sys.stderr)
+        say(f"note: {problem}")
     return 0
 
 
@@ -73,10 +72,22 @@ def _names(asked: str) -> Mapping[Callable[[str, Places], Iterator[str]], Sequen
 
 
 def _holder(asked: str) -> str:
-    """The benchmark that declares the suite ``asked``, or the task whose eval is so called in a run file; else ""."""
+    """The benchmark or the task whose suite, eval (``SUITE/TASK[CASE]``, ``SUITE[TASK]``) or test is called so; else
+    "".
+    """
     from pytest_audiobench.cli._benchmark_page import benchmarks, task_tables
+    from pytest_audiobench.datasets.catalogue import SUFFIX
 
-    for suite, file in benchmarks().items():
+    known = benchmarks()
+    file_of_test, _, test = asked.rpartition("::")
+    own = Path(file_of_test).name.removesuffix(SUFFIX)
+    base, bracket, case = (f"{own}/{test.removeprefix('test_')}" if own else test).partition("[")
+    if (suite := base.partition("/")[0]) in known and (own or bracket):
+        tasks = {task.replace("_", "-"): task for task in task_tables(known[suite]) if task}
+        words = (base.partition("/")[2] or case.rstrip("]")).replace("_", "-").split("-")
+        names = ("-".join(words[:count]) for count in range(len(words), 0, -1))
+        return next((f"{suite}/{tasks[name]}" for name in names if name in tasks), suite)
+    for suite, file in known.items():
         if asked.startswith(f"{suite}_"):
             for task, (_, data) in task_tables(file).items():
                 if asked == f"{suite}_{task}":
@@ -121,11 +132,13 @@ def _section(suite: str, table: Mapping[str, Any], data: Declaration, where: Pla
     yield "domain", _words(source.domain)
     yield "language", _words(source.language)
     yield "source", source.repository or ""
+    yield "data", f"the samples of {data.samples_of}" if data.samples_of else ""
     yield "licence", source.licence or "not said in its file: see its source"
     yield "access", _access(data)
     yield "fetch", _fetched_from(suite, data)
     yield "cases", _cases(data)
     yield "suites", ", ".join(data.suites)
+    yield "averages", "; ".join(f"{name} of {', '.join(parts)}" for name, parts in data.averages.items())
     yield "rows", _numbers(data, data.data.count, "{:,.0f}")
     yield "clips", _numbers(data, data.sample.first_seconds, "the first {:g} s")
     yield "note", data.note
@@ -173,7 +186,7 @@ def _asking(table: Mapping[str, Any], data: Declaration) -> Iterator[tuple[str, 
     from pytest_audiobench.metrics.registry import metric_kind
     from pytest_audiobench.protocols.catalogue import FAMILIES
 
-    protocol = _protocol_of(table)
+    protocol = protocol_of(table)
     yield "protocol", f"{protocol.name}: {FAMILIES.get(protocol.name, '')}"
     headline = protocol.scorers[0]
     yield "metric", "; ".join(_in_short(metric_kind(name).name) for name in headline.metrics[:1])
@@ -181,11 +194,13 @@ def _asking(table: Mapping[str, Any], data: Declaration) -> Iterator[tuple[str, 
     published = dict.fromkeys(row.scorer for row in data.published if row.scorer)
     yield "scorer", f"{headline.name}" + (f"; of its publishers: {', '.join(published)}" if published else "")
     for name, prompt in data.prompts.items():
-        yield "prompt", f"--ab-prompt={name}: {prompt.get('prompt', '')!r} ({prompt.get('source', 'no source')})"
+        words = "no words of its own" if "prompt" in prompt else "the words that are asked by default"
+        words = repr(prompt["prompt"]) if prompt.get("prompt") else words
+        yield "prompt", f"--ab-prompt={name}: {words} ({prompt.get('source', 'no source')})"
     yield "proven", f"no: {data.unproven}" if data.unproven else "yes: published rows, cases of their code, a miniature"
 
 
-def _protocol_of(table: Mapping[str, Any]) -> Protocol:
+def protocol_of(table: Mapping[str, Any]) -> Protocol:
     from pytest_audiobench.cli._benchmark_page import protocol_name
     from pytest_audiobench.protocols.catalogue import options_of, protocol
 
@@ -209,7 +224,7 @@ def _presence(table: Mapping[str, Any], data: Declaration, where: Places) -> Ite
     missing = ""
     folder: Path | None = None
     requests, seconds, is_estimate = 0, 0.0, False
-    stages = sum(stage.role == "subject" for stage in _protocol_of(table).stages)
+    stages = sum(stage.role == "subject" for stage in protocol_of(table).stages)
     for case in data.ids():
         try:
             samples = declared_dataset(data, case).read(where)
@@ -260,15 +275,19 @@ def _published(rows: Sequence[tuple[str, Published]]) -> Iterator[str]:
     if not rows:
         return
     yield "\n  published"
-    yield from dict.fromkeys(_row_text(task, row) for task, row in rows)
+    values_by_source: dict[str, dict[str, None]] = {}
+    for task, row in rows:
+        values_by_source.setdefault(f"{row.conditions}. {row.source}", {})[_value_text(task, row)] = None
+    for source, values in values_by_source.items():
+        yield from values
+        yield wrapped(source, 8)
 
 
-def _row_text(task: str, row: Published) -> str:
-    of = ", ".join(filter(None, [task, *row.parameters.values()]))
+def _value_text(task: str, row: Published) -> str:
+    of = row.average or ", ".join(filter(None, [task, *row.parameters.values()]))
     rule = f", scorer {row.scorer}" if row.scorer else ""
     prompt = f", prompt {row.prompt}" if row.prompt else ""
-    head = wrapped(f"{row.model}: {row.metric} {row.value:g}{f' of {of}' if of else ''}{rule}{prompt}", 4, 6)
-    return f"{head}\n{wrapped(f'{row.conditions}. {row.source}', 8)}"
+    return wrapped(f"{row.model}: {row.metric} {row.value:g}{f' of {of}' if of else ''}{rule}{prompt}", 4, 6)
 
 
 # The other kinds

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audiobench.cli._options import add_data_root
+from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import FatalError, UsageError
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _attempt(name: str, call: Callable[[], None]) -> int:
     try:
         call()
     except FatalError as error:
-        print(f"audiobench: {name}: {printable(str(error)).removeprefix(f'{name}: ')}", file=sys.stderr)
+        say(f"audiobench: {name}: {printable(str(error)).removeprefix(f'{name}: ')}")
         return 1
     return 0
 
@@ -131,7 +132,7 @@ def _check(root: Path, name: str) -> int:
 
     wrong = list(work.check(root, name))
     for sentence in wrong:
-        print(printable(sentence), file=sys.stderr)
+        say(printable(sentence))
     if not wrong:
         _say(f"{name}: every file is as it was fetched")
     return len(wrong)

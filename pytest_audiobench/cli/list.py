@@ -1,28 +1,32 @@
-"""``audiobench list benchmarks|models|protocols|scorers|metrics [WORD]``."""
+"""``audiobench list benchmarks|models|protocols|scorers|metrics|readers [WORD]``."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_audiobench.cli._options import add_places, places
-from pytest_audiobench.cli._text import table, wrapped
+from pytest_audiobench.cli._text import say, table, wrapped
 from pytest_audiobench.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.places import Places
 
-HELP = "list the benchmarks, models, protocols, scorers or metrics that there are; audiobench describe says more of one"
+HELP = "list the benchmarks, models, protocols, scorers, metrics or readers that there are; describe says more of one"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("kind", choices=list(_LISTS), help="what to list")
     add("word", nargs="?", metavar="WORD", help="only what has WORD in its name, its task, its domain or its language")
-    add("--markdown", type=Path, metavar="PATH", help="write the page of all benchmarks, or a folder of all scorers'")
+    add(
+        "--markdown",
+        type=Path,
+        metavar="PATH",
+        help="write the page of all benchmarks or readers, or a folder of scorers'",
+    )
     add_places(parser)
 
 
@@ -36,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         print(_PAGES[args.kind](args.markdown))
         return 0
     for problem in extensions.load():
-        print(f"note: {problem}", file=sys.stderr)
+        say(f"note: {problem}")
     lines = list(_LISTS[args.kind](args.word or "", places(args)))
     print("\n".join(lines) or f"none of the {args.kind} has {args.word!r}: audiobench list {args.kind} lists them all")
     return 0 if lines else 1
@@ -105,6 +109,37 @@ def _metrics(word: str, _: Places) -> Iterator[str]:
     yield from table([("name", "better", "unit", "what it is"), *rows]) if rows else ()
 
 
+def _readers(word: str, _: Places) -> Iterator[str]:
+    from pytest_audiobench.rescoring.layouts import known_readers
+
+    readers = [reader for reader in known_readers() if word in reader.name]
+    yield from (wrapped(f"{each.name} ({each.endings}; {each.origin}): {each.about}", 0, 2) for each in readers)
+
+
+_READERS_HEAD = """# Readers
+
+Files of recorded answers that `audiobench score`, `audiobench compare`, `--ab-baseline` and `replay:` take, by what
+they hold and not by their names. [Scoring again](scoring-again.md#files-of-other-tools) tells how to use them.
+
+Tried with: a *real file* is one that the tool's authors or users published; *written by the tool* is one that its own
+writer wrote; an *imitation* was written after its documentation.
+
+This page is written by `audiobench list readers --markdown docs/readers.md`.
+
+| reader | files | tried with | what it reads |
+|---|---|---|---|
+"""
+
+
+def _reader_page(file: Path) -> str:
+    from pytest_audiobench.rescoring.layouts import known_readers
+
+    readers = known_readers()
+    lines = [f"| `{each.name}` | {each.endings} | {each.origin} | {each.about} |\n" for each in readers]
+    file.write_text(_READERS_HEAD + "".join(lines), encoding="utf-8")
+    return f"{len(readers)} readers written to {file}"
+
+
 def _benchmark_page(file: Path) -> str:
     from pytest_audiobench.cli._benchmark_page import benchmarks, page
 
@@ -124,5 +159,10 @@ _LISTS: Mapping[str, Callable[[str, Places], Iterator[str]]] = {
     "protocols": _protocols,
     "scorers": _scorers,
     "metrics": _metrics,
+    "readers": _readers,
 }
-_PAGES: Mapping[str, Callable[[Path], str]] = {"benchmarks": _benchmark_page, "scorers": _scorer_pages}
+_PAGES: Mapping[str, Callable[[Path], str]] = {
+    "benchmarks": _benchmark_page,
+    "scorers": _scorer_pages,
+    "readers": _reader_page,
+}

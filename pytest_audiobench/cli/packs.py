@@ -84,7 +84,7 @@ def _show(pack: Pack) -> int:
             print(printable(f"  {what:<9}{text}"))
     print(f"\n  {'label':<24}{'clips':>6}{'seconds':>9}  rates")
     for label in seen.labels:
-        rates = ", ".join(f"{rate} Hz" for rate in sorted(label.rates_hz))
+        rates = ", ".join(f"{rate} Hz" for rate in sorted(label.rates_hz)) or "computed"
         print(printable(f"  {label.label:<24}{label.clips:>6}{label.duration_s:>9.1f}  {rates}"))
     print(f"\n  {'condition':<12}{'mixtures':>9}{'yes':>6}{'no':>6}")
     for condition, (mixtures, present, absent) in probe_counts(pack).items():

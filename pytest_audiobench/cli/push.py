@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 
 from pytest_audiobench.cli._options import add_reports, names, place
+from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import UsageError
 
 HELP = "share a model's results in a suite of a run: a signed file, written to a data set on a hub"
+
+_LONGEST_TOKEN = 1_000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +25,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="USER/NAME",
         default="",
         help="the data set (default: audiobench-leaderboard-submissions of yours)",
+    )
+    parser.add_argument(
+        "--space", metavar="USER/NAME", default="", help="a Space that is there already, in place of a data set"
+    )
+    parser.add_argument(
+        "--token",
+        metavar="TOKEN|-",
+        help="the hub's token; - reads it from standard input, and the variable HF_TOKEN needs no option",
     )
     parser.add_argument("--sign", metavar="KEY", type=Path, help="sign with this private SSH key")
     parser.add_argument("--notes", metavar="TEXT", default="", help="what a reader should know")
@@ -45,17 +57,23 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.sharing.private_keys import load_key
     from pytest_audiobench.sharing.upload import DEFAULT_NAME, UploadTarget, is_repo, path_of, push, with_retries
 
-    if args.repo and not is_repo(args.repo):
-        raise UsageError(f"--repo {args.repo} is no name of a data set: write it as USER/NAME")
+    for option, name, kind in (("--repo", args.repo, "data set"), ("--space", args.space, "Space")):
+        if name and not is_repo(name):
+            raise UsageError(f"{option} {name} is no name of a {kind}: write it as USER/NAME")
+    if args.repo and args.space:
+        raise UsageError("--repo names a data set and --space a Space: give one of them")
+    if args.space and args.private:
+        raise UsageError("--private is of a new data set, and --space names a Space that is there: leave it away")
+    token = None if args.token is None else _token(args.token)
     run_record = load_run(args.source, args.reports)
     suite, model = choose(run_record, args.suite, args.model)
     key = None if args.sign is None else load_key(args.sign.expanduser())
-    hub = None if args.dry_run else Hub()
+    hub = None if args.dry_run else Hub(token, "space" if args.space else "dataset")
     user = None if hub is None else with_retries(hub.user, time.sleep)
     about = SubmissionInfo(iso(time.time()), user, args.author, args.notes, names(args.tags))
     with collector_paused():
         submission, content, marks = prepare_submission(run_record, suite, model, about, key)
-    repo = args.repo or f"{user or '<user>'}/{DEFAULT_NAME}"
+    repo = args.space or args.repo or f"{user or '<user>'}/{DEFAULT_NAME}"
     where = UploadTarget(repo, path_of(suite, submission.payload.hashes.run_hash), args.private, args.overwrite)
     if args.output is not None:
         write_bytes(args.output, content)
@@ -66,7 +84,23 @@ def run(args: argparse.Namespace) -> int:
         print(printable(f"would be written to {repo}: {where.path}"))
     else:
         status = "written to" if push(content, where, hub, time.sleep) else "just this is already at"
-        print(printable(f"{status} {hub.address}/datasets/{repo}: {where.path}"))
+        print(printable(f"{status} {hub.page(repo)}: {where.path}"))
     if args.output is not None:
         print(printable(f"written to {args.output}"))
     return 0
+
+
+def _token(given: str) -> str:
+    """The token of ``--token``. Raises UsageError, which does not repeat it, for what is none."""
+    if given == "-":
+        text = sys.stdin.readline(_LONGEST_TOKEN + 2).strip()
+    else:
+        text = given.strip()
+        say(
+            "note: --token TOKEN can be read in the list of processes and in the shell's history: HF_TOKEN, or "
+            "--token - with the token on standard input, cannot"
+        )
+    if not text or len(text) > _LONGEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
+        where = "standard input's first line" if given == "-" else "--token"
+        raise UsageError(f"{where} is no token: it is one word of at most {_LONGEST_TOKEN} letters, digits and marks")
+    return text

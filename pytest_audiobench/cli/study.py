@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
+
+from pytest_audiobench.cli._text import say
 
 HELP = "the faithfulness study: a run's answers in its files, and its published table recomputed from its outputs"
 
@@ -37,5 +38,5 @@ def run(args: argparse.Namespace) -> int:
 
     written = write_study(args.source, args.folder, args.labels)
     put("".join(f"{rows:6}  {file}\n" for file, rows in sorted(written.rows.items())), written.notes, None)
-    print(f"written to {args.folder}", file=sys.stderr)
+    say(f"written to {args.folder}")
     return 0

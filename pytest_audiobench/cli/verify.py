@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, local, put
+from pytest_audiobench.cli._options import add_reports, data_folder, local, put
 from pytest_audiobench.errors import UsageError
 
 HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FOLDER",
         action="append",
         default=[],
-        type=_data_folder,
+        type=data_folder,
         help="recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times",
     )
     add("--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers")
@@ -67,10 +67,3 @@ def _submission(args: argparse.Namespace) -> int:
         verification = verify_submission(Path(args.named), signers)
     put(as_json(verification) if args.json else text(verification), (), None)
     return 0 if verification.holds else 1
-
-
-def _data_folder(text: str) -> tuple[str, Path]:
-    name, equals, folder = text.partition("=")
-    if not name or not equals or not folder:
-        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=FOLDER")
-    return name, Path(folder).expanduser()

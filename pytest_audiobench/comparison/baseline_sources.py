@@ -1,4 +1,4 @@
-"""The baseline that ``--ab-baseline`` names: a file, a run, ``last`` or a file in git.
+"""The baseline that ``--ab-baseline`` names: a file, a run, ``last``, a file in git, or answers of another tool.
 
 A finished run gives the contents of baselines, one for each model; and what keeps it from being whole.
 """
@@ -9,15 +9,18 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from msgspec import convert
 
+from pytest_audiobench.comparison.recorded_sides import RecordedSides, rescored_run
+from pytest_audiobench.compat.answer_files import NO_TERMS, ReadingTerms
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.metrics.tokenizers import library_version
@@ -26,6 +29,7 @@ from pytest_audiobench.records.run import BaselineRecord, RunRecord
 from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
+from pytest_audiobench.rescoring.layouts import Source, holds_answers, source_of
 
 _ENDED = (0, 1, 6)
 """Exit codes of a run that came to its end: passed, failed, failed for its instruments only."""
@@ -113,7 +117,7 @@ def _contents(record: RunRecord, alias: str, sides: Mapping[str, ComparableEval]
 
 LAST = "last"
 _RUN = "the run "
-_FORMS = "a baseline's FILE, a RUN's folder or name, last, or REF:PATH in git"
+_FORMS = "a baseline's FILE, a RUN's folder or name, last, REF:PATH in git, or a file of recorded answers"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -129,6 +133,12 @@ class Baseline:
     """The SHA-256 of the file, or of the run's run.json."""
     models: Mapping[str, Contents]
     """By alias."""
+    passed_over: Sequence[str] = ()
+    """Files of answers that could not be read, a sentence each."""
+    notes: Sequence[str] = ()
+    """What a reader of answers took for granted."""
+    recorded: RecordedSides | None = None
+    """Answers that another tool recorded, to be read as the eval reads its own; the models have no sides then."""
 
     @property
     def only(self) -> Contents | None:
@@ -173,11 +183,18 @@ def source_text(source: str) -> str:
 
 
 def baseline_from(
-    text: str, reports: Path, folder: Path, own_run: str | None = None, limit: int | None = None, texts: bool = True
+    text: str,
+    reports: Path,
+    folder: Path,
+    own_run: str | None = None,
+    limit: int | None = None,
+    texts: bool = True,
+    terms: ReadingTerms | None = NO_TERMS,
 ) -> Baseline:
     """The baseline that ``text`` names: ``FILE``, ``RUN`` (a folder, its run.json, or a name under ``reports``),
     ``last``, or ``REF:PATH``; a run with several models may have ``#ALIAS`` behind it. What exists goes first, so a
-    file's name may hold a colon.
+    file's name may hold a colon. A file or folder of answers that another tool recorded is scored by what the ``terms``
+    say; for None it is left to be read as each eval reads its own.
 
     Relative paths and git begin at ``folder``. ``last`` is the run that finished last of those under ``reports`` that
     came to their end whole and measured something, other than ``own_run``; limited ones only where their limit is
@@ -190,10 +207,10 @@ def baseline_from(
     if text == LAST or text.startswith(f"{LAST}#"):
         alias = text.partition("#")[2]
         return _single_model(_of_run(_last(reports, own_run, limit), texts), alias)
-    if (whole := _existing(text, reports, folder, texts)) is not None:
+    if (whole := _existing(text, reports, folder, texts, terms)) is not None:
         return whole
     before, mark, alias = text.rpartition("#")
-    if mark and before and (whole := _existing(before, reports, folder, texts)) is not None:
+    if mark and before and (whole := _existing(before, reports, folder, texts, terms)) is not None:
         return _single_model(whole, alias)
     ref, colon, path = text.partition(":")
     if colon and ref and path and not _DRIVE.match(text):
@@ -204,7 +221,7 @@ def baseline_from(
     )
 
 
-def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
+def _existing(text: str, reports: Path, folder: Path, texts: bool, terms: ReadingTerms | None) -> Baseline | None:
     try:
         places = [place for place in (folder / text, reports / text) if place.exists()]
     except (OSError, ValueError):
@@ -213,6 +230,10 @@ def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline |
         return None
     # A folder that merely has the name of a run does not stand before it.
     place = next((place for place in places if place.is_file() or (place / RECORD).exists()), places[0])
+    if holds_answers(place):
+        if terms is None:
+            return _unread_answers(source_of(place, needs_references=False), text)
+        return baseline_of_answers(source_of(place, terms=terms), text, texts)
     if place.is_dir() or place.name == RECORD:
         return _of_run(load_run(place if place.is_dir() else place.parent), texts)
     return _of_file(read_bounded(place), text, str(place), text)
@@ -230,6 +251,38 @@ def _of_run(run: Run, texts: bool) -> Baseline:
     return Baseline(source, str(run.folder), digest, models)
 
 
+def baseline_of_answers(source: Source, name: str, texts: bool = False) -> Baseline:
+    """The answers of ``source``, which the user calls ``name``, scored as they say themselves."""
+    run = rescored_run(source, name)
+    models = contents_of(run, name, texts)
+    notes = dict.fromkeys(row.note for row in source.rows() if row.note)
+    passed_over = tuple(map(str, source.passed_over))
+    return Baseline(name, str(run.folder), source.fingerprint["answers"], models, passed_over, tuple(notes))
+
+
+def _unread_answers(source: Source, name: str) -> Baseline:
+    """The same, before any eval has read them."""
+    sides = RecordedSides(source, name)
+    digest = source.fingerprint["answers"]
+    heads = {
+        alias: BaselineHead(
+            version=library_version("pytest-audiobench"),
+            run=name,
+            finished="",
+            hashes=pooled_hashes(()),
+            model=BaselineModel(
+                alias=alias, spec=f"recorded:{source.layout}", digest=digest, fingerprint={}, noise=None
+            ),
+            limit=None,
+            epochs=1,
+            missing=tuple(map(str, source.passed_over)),
+        )
+        for alias in sides.answers.models
+    }
+    models = {alias: Contents(head, {}, {}) for alias, head in heads.items()}
+    return Baseline(name, str(source.files[0]), digest, models, recorded=sides)
+
+
 def _single_model(baseline: Baseline, alias: str) -> Baseline:
     if not alias:
         return baseline
@@ -237,8 +290,11 @@ def _single_model(baseline: Baseline, alias: str) -> Baseline:
         raise UsageError(
             f"{source_text(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
         )
-    return Baseline(
-        f"{baseline.source} ({alias})", f"{baseline.place}#{alias}", baseline.digest, {alias: baseline.models[alias]}
+    return replace(
+        baseline,
+        source=f"{baseline.source} ({alias})",
+        place=f"{baseline.place}#{alias}",
+        models={alias: baseline.models[alias]},
     )
 
 

@@ -40,10 +40,11 @@ def about(contents: Contents) -> list[str]:
         f"model {_model(contents)}",
         f"run {head.run}, finished {head.finished}{limit}{epochs}; written by {head.version}",
     ]
-    if head.model.noise is not None:
+    if (noise := head.model.noise) is not None:
+        scored = "" if noise.same_outcomes is None else f"{100.0 * noise.same_outcomes:.1f} % scored the same, "
         lines.append(
-            f"noise floor: {100.0 * head.model.noise.same_answers:.1f} % same answers when asked again, "
-            f"scores move by {100.0 * head.model.noise.score_shift:.1f} points"
+            f"noise floor: {100.0 * noise.same_answers:.1f} % same answers when asked again, {scored}"
+            f"scores move by {100.0 * noise.score_shift:.1f} points"
         )
     lines += [f"missing: {part}" for part in head.missing]
     return [printable(line) for line in lines]

@@ -11,6 +11,7 @@ from pytest_audiobench.comparison import comparison_lines
 from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curve_comparison import CurveLine, curve_lines
+from pytest_audiobench.comparison.finding_comparison import FindingLine, finding_lines
 from pytest_audiobench.comparison.mismatches import COMPONENTS, ENCODER, Mismatch, mismatches
 from pytest_audiobench.compat.thenirock_audiobench.artifact import run_hash
 from pytest_audiobench.compat.thenirock_audiobench.comparison import asking_differences, caution
@@ -43,6 +44,8 @@ class Comparison:
     notes: Sequence[str]
     curves: Sequence[CurveLine] = ()
     """How figures over perturbations differ; these have no verdict."""
+    findings: Sequence[FindingLine] = ()
+    """The top findings; these have no verdict either."""
 
     @property
     def comparisons(self) -> int:
@@ -50,14 +53,15 @@ class Comparison:
         return max(1, sum(line.plan.comparisons for line in self.lines))
 
     def exit_status(self) -> int:
-        """1 when a line regressed; 6 where none did and one of the first's could not be compared; else 0."""
+        """1 when a line regressed; 6 where none did and something could not be read or compared; else 0."""
         statuses = {
             regression.status for line in self.lines for regression in line.regressions if regression is not None
         }
         if "regressed" in statuses:
             return 1
         missing = any(line.plan.sides[0] is not None and None in line.plan.sides for line in self.lines)
-        return 6 if "not_comparable" in statuses or missing else 0
+        unread = any(contender.passed_over for contender in self.contenders)
+        return 6 if "not_comparable" in statuses or missing or unread else 0
 
 
 def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection, rules: Rules) -> Comparison:
@@ -104,8 +108,10 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
             *_allowed_mismatches(first, differing),
             *_reduced_samples(contenders, fitted, limited),
             *(f"{each.name} is not whole: {'; '.join(each.missing[:_NAMED])}" for each in contenders if each.missing),
+            *dict.fromkeys(note for each in contenders for note in (*each.passed_over, *each.notes)),
         ],
         curves=curve_lines(lines),
+        findings=finding_lines(contenders),
         notes=[*filter(None, only), *notes, *hint, *figures],
     )
 

@@ -20,7 +20,7 @@ from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.stats.multiple_testing import holm
+from pytest_audiobench.stats.multiple_testing import holm_of_known
 
 ALL, HEADLINE, NONE = "all", "headline", "none"
 _SHARES = tuple(name for name in SHARES if name != ERRORS)
@@ -124,10 +124,9 @@ def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> Regre
 
 def _with_adjusted_p(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
     tests = [record for line in lines for record in line.regressions if record is not None]
-    # A line that no test could be made for counts as one that showed nothing.
-    p_values = holm([1.0 if record.p is None else record.p for record in tests]).tolist()
-    pairs = zip(tests, p_values, strict=True)
-    adjusted = iter([test if test.p is None else structs.replace(test, p_holm=p_holm) for test, p_holm in pairs])
+    worse, better = holm_of_known([test.p for test in tests]), holm_of_known([test.p_better for test in tests])
+    triples = zip(tests, worse, better, strict=True)
+    adjusted = iter([structs.replace(test, p_holm=p_holm, q_better=q) for test, p_holm, q in triples])
     return [replace(line, regressions=[record and next(adjusted) for record in line.regressions]) for line in lines]
 
 

@@ -9,6 +9,8 @@ from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
+from pytest_audiobench.comparison.finding_comparison import finding_markdown, finding_rows, finding_table
+from pytest_audiobench.gate.regression_text import improvement_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
@@ -17,7 +19,20 @@ from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, tab
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
-_OF_TEST = ("margin", "p", "p_holm", "alpha", "lines", "detectable", "pairs", "clusters", "worse", "better")
+_OF_TEST = (
+    "margin",
+    "p",
+    "p_holm",
+    "p_better",
+    "q_better",
+    "alpha",
+    "lines",
+    "detectable",
+    "pairs",
+    "clusters",
+    "worse",
+    "better",
+)
 
 
 def text(comparison: Comparison, format_: str) -> str:
@@ -102,6 +117,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "lines": rows(comparison),
         "curves": curve_rows(comparison.contenders, comparison.curves),
+        "findings": finding_rows(comparison.contenders, comparison.findings),
     }
 
 
@@ -111,6 +127,7 @@ def _table(comparison: Comparison) -> Iterator[str]:
     yield from table_cells.table_lines(_HEAD, _INTERVALS, blocks)
     yield ""
     yield from curve_table(comparison.contenders, comparison.curves)
+    yield from finding_table(comparison.contenders, comparison.findings)
     sentences = list(_sentences(comparison))
     for mark, sentence in sentences[:_MOST_SENTENCES]:
         yield from wrapped(f"{mark} {sentence}", "  ")
@@ -147,10 +164,11 @@ def _rules(comparison: Comparison) -> str:
 def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
     for line in comparison.lines:
         for at, regression in enumerate(line.regressions):
-            if regression is not None and regression.status in ("regressed", "not_comparable"):
+            if regression is not None and regression.verdict in table_cells.SAID:
+                detail = improvement_text(regression) or regression.detail
                 yield (
-                    table_cells.MARKS[regression.status],
-                    f"{comparison.contenders[at].letter} {_name(line)}: {regression.detail}",
+                    table_cells.MARKS[regression.verdict],
+                    f"{comparison.contenders[at].letter} {_name(line)}: {detail}",
                 )
 
 
@@ -171,10 +189,12 @@ def _perturbations(comparison: Comparison) -> list[str]:
 
 def _counts(comparison: Comparison) -> str:
     statuses: list[str] = [
-        regression.status for line in comparison.lines for regression in line.regressions if regression is not None
+        regression.verdict for line in comparison.lines for regression in line.regressions if regression is not None
     ]
     return ", ".join(
-        f"{mark} {statuses.count(name)} {name.replace('_', ' ')}" for name, mark in table_cells.MARKS.items()
+        f"{mark} {statuses.count(name)} {name.replace('_', ' ')}"
+        for name, mark in table_cells.MARKS.items()
+        if name != "improved" or name in statuses
     )
 
 
@@ -197,7 +217,7 @@ def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, 
                     str(regression.pairs),
                     table_cells.amount(regression.detectable, regression.unit),
                 )
-                yield f"  {table_cells.MARKS[regression.status]} {contender.letter}", *figures, *tests
+                yield f"  {table_cells.MARKS[regression.verdict]} {contender.letter}", *figures, *tests
 
 
 def _markdown_lines(comparison: Comparison) -> Iterator[str]:
@@ -218,6 +238,7 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
             names = ("", "")
     yield ""
     yield from curve_markdown(comparison.contenders, comparison.curves)
+    yield from finding_markdown(comparison.contenders, comparison.findings)
     yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in _sentences(comparison))
     yield f"- {escaped(_counts(comparison))}"
     yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*_perturbations(comparison), *comparison.notes))

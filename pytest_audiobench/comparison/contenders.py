@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_audiobench.comparison.baseline_sources import LAST, Baseline, baseline_from
+from pytest_audiobench.comparison.baseline_sources import LAST, Baseline, baseline_from, baseline_of_answers
+from pytest_audiobench.comparison.recorded_sides import in_place_of
+from pytest_audiobench.compat.answer_files import NO_TERMS, ReadingTerms
 from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, artifact_at
 from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_evals, comparable_with_runs
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.config import matches
+from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
+from pytest_audiobench.rescoring.layouts import holds_answers, source_of
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,9 @@ class Contender:
     folder: Path | None
     """A run's, where the texts that were asked can be read; None for a baseline."""
     missing: Sequence[str] = ()
+    passed_over: Sequence[str] = ()
+    """Files of answers that could not be read."""
+    notes: Sequence[str] = ()
     artifact: Artifact | None = None
     """The run file of THENIROCK's audiobench tool that it comes from."""
 
@@ -40,14 +48,23 @@ class Contender:
 
 
 def contenders(
-    named: Sequence[str], reports: Path = Path("reports"), model: str = "*", evals: str = "*"
+    named: Sequence[str],
+    reports: Path = Path("reports"),
+    model: str = "*",
+    evals: str = "*",
+    terms: ReadingTerms = NO_TERMS,
 ) -> list[Contender]:
     """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
 
-    What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``.
+    What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``; by
+    ``terms`` the answers that other tools recorded. Beside a run these are read as the run's own answers were.
     Raises UsageError where fewer than two are left or no eval is, and where something named cannot be read.
     """
     models: list[Contender] = []
+    answers = {name: Path(name) for name in named if _holds_answers(Path(name))}
+    first_run = _first_run([name for name in named if name not in answers], reports) if answers else None
+    if first_run is None and answers:
+        terms = _with_one_eval(list(answers.values()), terms)
     for name in named:
         if (artifact := artifact_at(Path(name))) is not None:
             if matches(model, artifact.model):
@@ -56,20 +73,45 @@ def contenders(
                 names = (_letter(len(models)), name, artifact.model, spec)
                 models.append(Contender(*names, sides, None, artifact=artifact))
             continue
-        source = baseline_from(name, reports, Path(), texts=False)
+        if name in answers and first_run is not None:
+            source = baseline_of_answers(in_place_of(first_run, source_of(answers[name], terms=terms)), name)
+        else:
+            source = baseline_from(name, reports, Path(), texts=False, terms=terms)
         for alias, contents in source.models.items():
             if matches(model, alias):
                 sides = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
                 names = (_letter(len(models)), _display_name(name, source), alias, contents.head.model.spec)
                 places = (Path(source.place), Path(source.place.rpartition("#")[0]))
                 folder = next((place for place in places if (place / RECORD).is_file()), None)
-                models.append(Contender(*names, sides, folder, contents.head.missing))
+                models.append(Contender(*names, sides, folder, contents.head.missing, source.passed_over, source.notes))
     if len(models) < 2:
         have = f"only {models[0].source} has a model" if models else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
     if not any(contender.sides for contender in models):
         raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
     return _comparable_contenders(models)
+
+
+def _holds_answers(place: Path) -> bool:
+    return place.exists() and artifact_at(place) is None and holds_answers(place)
+
+
+def _first_run(named: Sequence[str], reports: Path) -> Run | None:
+    """The first of what is named that is a run, whose samples and answers are kept."""
+    for name in named:
+        with suppress(UsageError):
+            return load_run(name.partition("#")[0], reports)
+    return None
+
+
+def _with_one_eval(places: Sequence[Path], terms: ReadingTerms) -> ReadingTerms:
+    """The terms, by which files of one eval each are of the same eval, whatever they are called."""
+    if terms.eval or len(places) < 2:
+        return terms
+    evals = [list(dict.fromkeys(row.eval for row in source_of(place, terms=terms).rows())) for place in places]
+    if any(len(names) != 1 for names in evals):
+        return terms
+    return replace(terms, eval=evals[0][0])
 
 
 def _comparable_contenders(contenders: Sequence[Contender]) -> list[Contender]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from pytest_audiobench.gate.power import Power, PowerQuery, plain
+from pytest_audiobench.gate.power import OWN_ERROR, Power, PowerQuery, plain
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.formatting import WIDTH, eval_name, printable, wrapped
@@ -86,6 +86,8 @@ def _notes(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
     sources = dict.fromkeys(power.flips_from for power in powers if power.flips is not None)
     for source in sources:
         yield f"flips (samples whose score changes for no reason): {_FROM.get(source, source)}"
+    if any(power.flips_from == OWN_ERROR for power in powers):
+        yield f"without flips: {OWN_ERROR}"
     said: dict[str, list[str]] = {}
     for power in powers:
         if power.note:

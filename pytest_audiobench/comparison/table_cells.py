@@ -11,7 +11,10 @@ from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH, wrapped
 LONGEST = 2_000
 """Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""
 
-MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
+MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠", "improved": "▲"}
+
+SAID = ("regressed", "not_comparable", "improved")
+"""The verdicts that a comparison says in a sentence each."""
 
 
 def value_cell(estimate: Estimate, unit: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_audiobench.comparison.table_cells import MARKS, drop_cells, interval_cell, value_cell
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
+from pytest_audiobench.gate.regression_text import improvement_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
@@ -85,6 +86,6 @@ def _value(estimate: Estimate, unit: str, answered: float | None) -> dict[str, A
 
 def _regression_content(regression: RegressionRecord) -> dict[str, Any]:
     amount, between, flips = drop_cells(regression)
-    status = regression.status.replace("_", " ")
-    content = {"status": status, "mark": MARKS[regression.status], "drop": amount, "interval": between, "flips": flips}
-    return {**content, "detail": regression.detail}
+    status = regression.verdict.replace("_", " ")
+    content = {"status": status, "mark": MARKS[regression.verdict], "drop": amount, "interval": between, "flips": flips}
+    return {**content, "detail": improvement_text(regression) or regression.detail}

@@ -65,7 +65,20 @@ def _row(track: Track, curve: Curve, at: int, estimate: Estimate) -> dict[str, A
 
 
 def _regression_fields(prefix: str, regression: RegressionRecord | None) -> dict[str, Any]:
-    names = ("status", "drop", "lower", "upper", "p", "pairs", "worse", "better", "detectable", "detail")
+    names = (
+        "status",
+        "drop",
+        "lower",
+        "upper",
+        "p",
+        "p_better",
+        "q_better",
+        "pairs",
+        "worse",
+        "better",
+        "detectable",
+        "detail",
+    )
     columns = {f"drop_{name}" if name in ("lower", "upper") else name: name for name in names}
     return {f"{prefix}{column}": regression and getattr(regression, name) for column, name in columns.items()}
 
@@ -99,7 +112,7 @@ def heading(track: Track) -> list[str]:
 
 
 def sentences(track: Track) -> list[tuple[str, str]]:
-    """Each significant drop, and what became of each last run that is not the best, with the mark of its verdict."""
+    """Each significant drop, and what became of each last run that is not the best, with its verdict."""
     lines: list[tuple[str, str]] = []
     for curve in track.curves:
         for at, regression in enumerate(curve.drops):
@@ -116,8 +129,8 @@ def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
     for at, estimate in enumerate(curve.values):
         if estimate is not None:
             regression = curve.drops[at]
-            status = regression.status if regression else ""
-            mark = table_cells.MARKS[status] if status in ("regressed", "not_comparable") else " "
+            verdict = regression.verdict if regression else ""
+            mark = table_cells.MARKS[verdict] if verdict in table_cells.SAID else " "
             cells = ("",) * 4 if regression is None else (*table_cells.drop_cells(regression), str(regression.pairs))
             figures = (table_cells.value_cell(estimate, curve.unit), table_cells.interval_cell(estimate, curve.unit))
             remarks = [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
@@ -145,17 +158,21 @@ def _table(track: Track) -> Iterator[str]:
 
 def drops(track: Track) -> int:
     """How many runs are significantly worse than the one before, over all curves."""
-    statuses = [regression.status for curve in track.curves for regression in curve.drops if regression is not None]
-    return statuses.count("regressed")
+    return _verdicts(track).count("regressed")
+
+
+def _verdicts(track: Track) -> list[str]:
+    return [regression.verdict for curve in track.curves for regression in curve.drops if regression is not None]
 
 
 def summary(track: Track) -> str:
-    """How many significant drops there are, and how many curves end below their best."""
-    count = drops(track)
+    """How many significant drops and gains there are, and how many curves end below their best."""
+    count, gains = drops(track), _verdicts(track).count("improved")
     below = sum(curve.since_best is not None and curve.since_best.status == "regressed" for curve in track.curves)
     ends = "ends significantly below its best" if below == 1 else "end significantly below their best"
+    gained = f" and {gains} significant gain{'s' * (gains != 1)}" if gains else ""
     return (
-        f"{count or 'no'} significant drop{'s' * (count != 1)} between neighbours; {below or 'none'} of "
+        f"{count or 'no'} significant drop{'s' * (count != 1)}{gained} between neighbours; {below or 'none'} of "
         f"{len(track.curves)} curves {ends}"
     )
 

@@ -2,7 +2,7 @@
 
 - ``thenirock_audiobench``: run files of THENIROCK's ``audiobench`` (hashed runs of speech under noise, hallucination
   and sound identification).
-- ``audiollms_audiobench``: score files of AudioLLMs' AudioBench (a word error rate with its rows), another tool.
+- ``answer_files``, ``readers``: files of answers that other tools recorded, and a reader for each of these tools.
 - ``faithfulness_study``: manifests, outputs and table of a study of faithfulness.
 - ``beans_next``: predictions of BEANS-Next, with the truths beside them.
 """

@@ -42,6 +42,7 @@ PERTURBATIONS = {
     "early_answering": "datasets.perturbations.reasoning:early_answering",
     "injections": "datasets.perturbations.injections:injections",
     "ladder": "datasets.perturbations.catalogue:ladder",
+    "masked_parts": "datasets.perturbations.interventions:masked_parts",
     "masks": "datasets.perturbations.interventions:masks",
     "named": "datasets.perturbations.catalogue:named_perturbations",
     "noises": "datasets.perturbations.catalogue:noises",
@@ -96,7 +97,7 @@ def perturbations(kind: str, *arguments: Any, **options: Any) -> tuple[Perturbat
     - ``noises``: white noise, in dB SNR
     - ``controls``: silence, another sample's clip, the text alone
     - ``ladder``: a family of the catalogue, then its doses: ``"white", 20, 10``
-    - ``named``: those of the catalogue by name: ``"clean", "reverb"``
+    - ``named``: those of the catalogue by name, or a group of them: ``"clean", "reverb", "order"``
     - ``audiobench``: the five in which THENIROCK's audiobench publishes robust speech recognition
     - ``injections``: a spoken option before the clip or over it; ``spoken``, ``voices``, ``gap_s``, ``level_db``
     - ``early_answering``: the reasoning cut, in percent of its sentences

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_audiobench.audio.combining import moves_time
@@ -63,9 +63,20 @@ class Dataset:
     is_timed: bool = False
     """Whether references say when something sounds, so that nothing may be done to clips that moves time."""
     published: tuple[PublishedRecord, ...] = ()
-    """What others published of it, as it stands."""
+    """What others published of it as it stands, and under its perturbations."""
+    averages: Mapping[str, int] = field(default_factory=dict)
+    """The averages of its benchmark that it counts in, the outermost first, each with the number of its parts."""
+    pooled: bool = True
+    """Whether its samples count in the figures of a suite."""
     submission: Submission | None = None
     """None where its clips are no longer those that were published, too."""
+    left_out: frozenset[str] = frozenset()
+    """The ids of samples that are asked, since batches are cut of all, and enter no score, record or hash."""
+
+    @property
+    def is_as_published(self) -> bool:
+        """Whether it is as it stands, beside others or alone."""
+        return self.name == self.unperturbed
 
     @property
     def unperturbed(self) -> str:
@@ -96,7 +107,10 @@ def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
         ]
 
     name = f"{dataset.name}+{perturbation.name}"
-    return replace(dataset, name=name, read=read, perturbation=perturbation, published=(), submission=None)
+    published = tuple(row for row in dataset.published if row.perturbation == perturbation.name)
+    return replace(
+        dataset, name=name, read=read, perturbation=perturbation, published=published, averages={}, submission=None
+    )
 
 
 def _refuse_moved_time(perturbation: Perturbation, samples: Sequence[Sample], perturbed: Sequence[Sample]) -> None:

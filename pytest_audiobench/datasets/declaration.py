@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from pytest_audiobench.datasets.catalogue import SUFFIX
+from pytest_audiobench.datasets.catalogue import LOADERS, SUFFIX
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.datasets.recordings import ENDINGS
 from pytest_audiobench.datasets.row_files import captures_in, landmark
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Template, Transform, filled, template, vocabulary
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 from pytest_audiobench.io.user_documents import toml_tables
 from pytest_audiobench.records import reading
 from pytest_audiobench.records.fields import Record
@@ -114,8 +114,11 @@ class Rows(Record, kw_only=True, frozen=True):
     """The columns of a CSV or TSV whose first line is a row."""
     list: Text | None = None
     """The array of a JSON object that has the rows, which is read whatever its length."""
-    each: Text | None = None
-    """A column that holds a list of objects: each is a row, with the columns of the row that it is in."""
+    each: Texts | None = None
+    """A column that holds a list of objects, or of texts: each is a row, with the columns of the row that it is in.
+
+    Of several columns, the lists of the later ones are gone through within those of the earlier.
+    """
     key: Text | None = None
     """The column that ``{key}`` is, where rows are not the members of a JSON object, each under its own."""
     where: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)
@@ -126,6 +129,10 @@ class Rows(Record, kw_only=True, frozen=True):
     """The columns of texts that are JSON: ``{column.member}`` is a member of an object."""
     lists: dict[str, Text] = msgspec.field(default_factory=dict)
     """The columns of texts that are lists, each with what stands between the parts, or ``python``."""
+    throughout: dict[str, str] = msgspec.field(default_factory=dict)
+    """The merged rows to take: those of which all rows have the value in the column."""
+    matches: dict[str, dict[str, Text]] = msgspec.field(default_factory=dict)
+    """By column, new columns: the list of what a regular expression finds in its text, its named groups an object."""
     flags: dict[str, Annotated[tuple[Text, ...], Meta(min_length=1)]] = msgspec.field(default_factory=dict)
     """Columns of the names, among those given, of the columns that have a 1 and not a 0."""
     parts: dict[str, Text] = msgspec.field(default_factory=dict)
@@ -171,11 +178,24 @@ class Mix(Record, kw_only=True, frozen=True):
     length: Literal["longest", "shortest"] = "longest"
 
 
+class Speech(Record, kw_only=True, frozen=True):
+    """The table ``[sample.speech]``: the clip is a text as a named voice says it."""
+
+    text: Text
+    voice: Text
+    """A template of parameters: what espeak-ng calls the voice, and what a folder of ready audio is called."""
+    words_per_minute: Annotated[int, Meta(ge=80, le=450)] = 165
+    most_seconds: Annotated[float, Meta(gt=0)] | None = None
+    """What takes longer is said faster, as far as the voice can."""
+
+
 class Fields(Record, kw_only=True, frozen=True):
     """The table ``[sample]``: templates, a text of columns each."""
 
     id: Text
-    audio: Audio
+    audio: Audio | None = None
+    speech: Speech | None = None
+    """In place of ``audio``."""
     question: Text | None = None
     choices: Texts | None = None
     answer: str | None = None
@@ -187,6 +207,8 @@ class Fields(Record, kw_only=True, frozen=True):
     first_seconds: Annotated[float, Meta(gt=0)] | Text | None = None
     """How much of each clip is asked about, from its begin on: a number, or a template of parameters that is one."""
     mix: Mix | None = None
+    join: Annotated[float, Meta(ge=0, le=60)] | None = None
+    """Seconds of silence between the clips of a sample, which are one clip then, one after another."""
     unlisted: Literal["wrong"] | None = None
     """"wrong" keeps questions whose answer is none of their choices: nothing is right there. Else it is a mistake."""
     least_choices: Annotated[int, Meta(ge=2)] | None = None
@@ -207,7 +229,7 @@ class Fields(Record, kw_only=True, frozen=True):
     @property
     def clips(self) -> Sequence[Texts]:
         """Of each clip its path, or those of which the first that is there is taken."""
-        return (self.audio,) if isinstance(self.audio, str) else self.audio
+        return (self.audio,) if isinstance(self.audio, str) else self.audio or ()
 
     @property
     def templates(self) -> list[tuple[str, str]]:
@@ -219,6 +241,8 @@ class Fields(Record, kw_only=True, frozen=True):
             for text in texts(several)
         ]
         written += [("[sample.mix], gains", gain) for gain in (self.mix.gains if self.mix else ())]
+        if self.speech:
+            written += [("[sample.speech], text", self.speech.text), ("[sample.speech], voice", self.speech.voice)]
         written += [(f"[sample.metadata], {name}", text) for name, text in self.metadata_templates.items()]
         return [*written, *(("[sample], optional", f"{{{column}?}}") for column in self.optional)]
 
@@ -287,6 +311,18 @@ class Published(Record, kw_only=True, frozen=True):
     """How many samples it is over."""
     parameters: dict[str, Text] = msgspec.field(default_factory=dict)
     """Those of the eval that it is of; none for the whole benchmark."""
+    average: Text | None = None
+    """Which of ``[averages]`` it is of."""
+    perturbation: Text | None = None
+    """The perturbation that it was measured under; none for the benchmark as it is."""
+
+
+class PublishedTable(Record, kw_only=True, frozen=True):
+    """What one of ``[[published]]`` holds in place of a model and a value: a row of values for each eval or average."""
+
+    models: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    values: Annotated[dict[str, tuple[float, ...]], Meta(min_length=1)]
+    """By eval or average, in the order of the models; of a shorter row the last have none."""
 
 
 class Declaration(Record, kw_only=True, frozen=True):
@@ -318,10 +354,22 @@ class Declaration(Record, kw_only=True, frozen=True):
         default_factory=dict
     )
     """By name, some of the file's evals: by their tasks, by values of parameters, or all of them."""
+    samples_of: str = ""
+    """The declared benchmark, or task of one, whose samples they are; "" where they are its own."""
+
+    @property
+    def set_name(self) -> str:
+        """What its data sets are called, and what is fetched for them."""
+        return self.samples_of or self.name
+
+    averages: dict[str, Annotated[tuple[Text, ...], Meta(min_length=2)]] = msgspec.field(default_factory=dict)
+    """By name, the evals or other averages that each is the mean of, as a leaderboard prints it."""
+    pooled: bool = True
+    """Whether the suite's figures have its samples: not those of a second reading, or of a known defect."""
 
     @property
     def root(self) -> str:
-        return self.data.root or self.name.partition("/")[0]
+        return self.data.root or self.set_name.partition("/")[0]
 
     @property
     def transforms(self) -> Mapping[str, Transform]:
@@ -353,6 +401,19 @@ class Declaration(Record, kw_only=True, frozen=True):
         """The suites that have the eval of a case."""
         own = self.members(case)
         return tuple(name for name, named in self.suites.items() if named is True or own.intersection(named))
+
+    def averages_of(self, case: Mapping[str, str]) -> dict[str, int]:
+        """The averages that the eval of a case counts in, the outermost first, each with the number of its parts."""
+        parts, holders = self.members(case), dict[str, int]()
+        while holder := next((name for name, of in self.averages.items() if parts.intersection(of)), None):
+            parts, holders = {holder}, {holder: len(self.averages[holder]), **holders}
+        return holders
+
+    def is_first_of(self, average: str, case: Mapping[str, str]) -> bool:
+        """Whether the eval of a case is the first that an average counts, with which its published values stand."""
+        while average in self.averages:
+            average = self.averages[average][0]
+        return average in self.members(case)
 
     def template(self, text: str, case: Mapping[str, str]) -> Template:
         return template(self.filled(text, case), self.transforms)
@@ -407,9 +468,17 @@ class Declaration(Record, kw_only=True, frozen=True):
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
 _PLAIN = (
     *("parameters", "vocabulary", "cluster", "groups", "note", "fetch", "prompts", "published", "unproven"),
-    "suites",
+    *("suites", "averages", "pooled"),
 )
 _LAYOUT, _SUBMISSION = "layout", "submission"
+_OF_SAMPLES = ("data", "sample", _LAYOUT, _SUBMISSION, "parameters", "vocabulary", "cluster", "groups", "fetch")
+"""The keys that say which samples there are."""
+_NOT_OF_OTHERS: Mapping[str, Any] = {
+    **{"prompts": {}, "published": (), "unproven": "", "suites": {}, "averages": {}, "pooled": True}
+}
+"""What of a declaration is of its own evals, and not of those that have their samples from it."""
+_NAMED_EVAL = re.compile(r"(?P<task>(?P<benchmark>[^/\[]+)(?:/[^/\[]+)?)(?:\[(?P<id>.+)\])?")
+_CELLS = ("models", "values")
 _TEMPLATES = ("id", "audio", "question", "choices", "answer", "references", "start", "end")
 KEYS = (*_TABLES, *_PLAIN, _LAYOUT, _SUBMISSION, "task")
 """Those of a file's keys that are about its data."""
@@ -454,6 +523,8 @@ def _merged(table: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
 
 def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mistakes) -> Declaration | None:
     """The data that ``table`` declares for a task of ``path``; None, with all that is wrong, where it is none."""
+    if "data" not in table and (named := declaration_of_named(path, task, table, mistakes)):
+        return named
     place = f"{path}, [[task]] {task!r}" if task else str(path)
     own = Mistakes()
     tables: dict[str, Any] = {}
@@ -465,7 +536,7 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
     if not task and "name" in table:
         own.add(f"{place} has the unknown key 'name'; its file's name is its name")
     suite = path.name.removesuffix(SUFFIX)
-    values = _values(place, table, Declaration, _PLAIN, own)
+    values = _values(place, {**table, "published": _published(place, task, table, own)}, Declaration, _PLAIN, own)
     layouts = _layouts(place, table.get(_LAYOUT, []), own)
     submission: Any = None
     if _SUBMISSION in table:
@@ -486,11 +557,7 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
     if usable:
         _check_layout(declared, place, own)
         _check_parameters_are_used(declared, place, own)
-    for number, value in enumerate(declared.published, start=1):
-        where = f"{place}, [[published]] number {number}"
-        own.check_keys(f"{where}, parameters", value.parameters, declared.parameters)
-        if value.prompt is not None and value.prompt not in declared.prompts:
-            own.add(f"{where}: prompt {value.prompt!r} is none of [prompts]", value.prompt, declared.prompts)
+    _check_published(declared, place, own)
     _check_fetches(declared, place, usable, own)
     if sample is not None:
         _check_metadata_names(declared, place, own)
@@ -504,6 +571,132 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
         own.check()
         return declared
     return None
+
+
+def declaration_of_named(path: Path, task: str, table: Mapping[str, Any], mistakes: Mistakes) -> Declaration | None:
+    """The declaration of a task whose ``dataset`` names an eval of another file, of which it has the samples.
+
+    None where it names no declared data set, or all of one that has several evals; and, with what is wrong, where there
+    is no such eval, or the task says of samples itself.
+    """
+    match = _NAMED_EVAL.fullmatch(str(table.get("dataset")))
+    file = LOADERS.get(match["benchmark"]) if match else None
+    if match is None or not isinstance(file, Path):
+        return None
+    place = f"{path}, [[task]] {task!r}" if task else str(path)
+    own, suite = Mistakes(), path.name.removesuffix(SUFFIX)
+    with own.catching(f"{place}: dataset {match[0]!r}"):
+        if (named := _named_eval(match, file)) is None:
+            return None
+        base, case = named
+        if written := [key for key in _OF_SAMPLES if key in table]:
+            own.add(f"{place} has the samples of {match[0]}, and {', '.join(written)} of its own; leave one out")
+        rows = {**table, "published": _published(place, task, table, own)}
+        source: Any = _table(f"{place}, [source]", table.get("source", {}), Source, own)
+        of_source = {key: getattr(source, key) for key in table.get("source", ())} if source else {}
+        declared = msgspec.structs.replace(
+            base,
+            **{**_NOT_OF_OTHERS, **_values(place, rows, Declaration, [*_NOT_OF_OTHERS, "note"], own)},
+            submission=None,
+            name=f"{suite}/{task}" if task else suite,
+            samples_of=base.set_name,
+            source=msgspec.structs.replace(base.source, **of_source),
+            data=msgspec.structs.replace(base.data, root=base.root),
+            parameters={**base.parameters, **case},
+            fetch=tuple(part for part in base.fetch if _is_of(part.parameters, base, case)),
+            layouts=tuple(layout for layout in base.layouts if _is_of(layout.parameters, base, case)),
+        )
+        for word in declared.source.keywords:
+            _check_name(f"{place}, [source]", word, own)
+        _check_published(declared, place, own)
+    with mistakes.catching():
+        own.check()
+        return declared
+    return None
+
+
+def _named_eval(match: re.Match[str], file: Path) -> tuple[Declaration, dict[str, str]] | None:
+    """The data set and the eval of it that a text names; None for all of a benchmark of several evals.
+
+    Raises UsageError, as the end of a sentence, for a name that nothing has.
+    """
+    tasks = read_declarations(file)
+    names = {f"{match['benchmark']}/{task}" if task else match["benchmark"]: task for task in tasks}
+    if match["task"] not in names:
+        if match["task"] == match["benchmark"] and not match["id"]:
+            return None
+        raise UsageError(f" is no eval; {nearest(match['task'], names)}")
+    base = tasks[names[match["task"]]]
+    cases = base.ids()
+    if match["id"]:
+        cases = [case for case in cases if "-".join(case.values()) == match["id"]]
+        others = [name for name, values in base.parameters.items() if isinstance(values, OpenParameter)]
+        if not cases and len(base.grid) == len(others) == 1 and match["id"] in base.parameters[others[0]]:
+            cases = [{others[0]: match["id"]}]
+    if len(cases) == 1 and not base.is_withheld(cases[0]):
+        return base, cases[0]
+    if not match["id"] and match["task"] == match["benchmark"]:
+        return None
+    ids = [f"{match['task']}[{'-'.join(case.values())}]" for case in base.ids() if not base.is_withheld(case)]
+    raise UsageError(f" is no single eval with answers; {nearest(match[0], ids)}")
+
+
+def _is_of(parameters: Mapping[str, Texts], base: Declaration, case: Mapping[str, str]) -> bool:
+    """Whether what is of some values of parameters is of those of an eval."""
+    chosen = base.cases(case)[0]
+    return all(chosen.get(name) in texts(values) for name, values in parameters.items())
+
+
+def _check_published(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    for number, value in enumerate(declared.published, start=1):
+        where = f"{place}, [[published]] number {number}"
+        mistakes.check_keys(f"{where}, parameters", value.parameters, declared.parameters)
+        if value.average is not None and value.average not in declared.averages:
+            mistakes.add(f"{where}: {value.average!r} is none of [averages]", value.average, declared.averages)
+        if value.perturbation is not None:
+            from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+
+            with mistakes.catching(f"{where}: "):
+                named_perturbations(value.perturbation)
+        if value.prompt is not None and value.prompt not in declared.prompts:
+            mistakes.add(f"{where}: prompt {value.prompt!r} is none of [prompts]", value.prompt, declared.prompts)
+
+
+def _published(place: str, task: str, table: Mapping[str, Any], mistakes: Mistakes) -> object:
+    """``[[published]]`` with a row for each of the values that stand in tables, but those of other tasks' evals."""
+    written, averages = table.get("published", []), _lists(table.get("averages"))
+    if not isinstance(written, list) or not all(isinstance(row, Mapping) for row in written):
+        return written
+    parameters = _lists(table.get("parameters")).items()
+    keys: dict[str, dict[str, Any]] = {task: {}}
+    keys |= {value: {"parameters": {name: value}} for name, values in parameters for value in values}
+    keys |= {name: {"average": name} for name in averages}
+    known, rows = [*keys, *(part for parts in averages.values() for part in parts)], []
+    for number, row in enumerate(written, start=1):
+        where, cells = f"{place}, [[published]] number {number}", {key: row[key] for key in _CELLS if key in row}
+        if not cells:
+            rows.append(row)
+            continue
+        values: Any = _table(where, cells, PublishedTable, mistakes)
+        shared = {key: value for key, value in row.items() if key not in cells}
+        for of, numbers in values.values.items() if values else ():
+            if of not in known:
+                mistakes.add(f"{where}, values: {of!r} is no eval and no average of the file", of, known)
+            if len(numbers) > len(values.models):
+                mistakes.add(f"{where}, values: {of} has {len(numbers)} for {len(values.models)} models")
+            pairs = zip(values.models, numbers, strict=False) if of in keys else ()
+            rows += [{**shared, **keys[of], "model": model, "value": value} for model, value in pairs]
+    return rows
+
+
+def _lists(written: object) -> dict[str, list[str]]:
+    """The texts of those members of a table that are lists; whether they should be, is checked elsewhere."""
+    table = written if isinstance(written, Mapping) else {}
+    return {
+        key: [text for text in values if isinstance(text, str)]
+        for key, values in table.items()
+        if isinstance(values, list)
+    }
 
 
 def _layouts(place: str, tables: object, mistakes: Mistakes) -> dict[str, Alternative]:
@@ -671,18 +864,20 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
         mistakes.add(
             f"{place}, [sample.mix] has {len(sample.mix.gains)} gains for {len(sample.clips)} clips of 'audio'"
         )
+    if (sample.audio is None) == (sample.speech is None):
+        mistakes.add(f"{place}, [sample] must have one of 'audio' and 'speech': what is heard")
+    if sample.join is not None and (sample.mix is not None or sample.speech is not None):
+        mistakes.add(f"{place}, [sample], join: clips that are mixed or said are one already; leave it out")
     if (sample.start is None) != (sample.end is None):
         mistakes.add(f"{place}, [sample] has only one of 'start' and 'end'; a clip in a recording has both")
     suffixes = {PurePosixPath(file).suffix.lower() for file in texts(data.rows)}
     if data.list is not None and suffixes != {".json"}:
         mistakes.add(f"{place}, [data], list: only a .json file has an array of that name")
     attempt("[data], merge", is_template, data.merge)
-    if data.merge is not None and ".parquet" in suffixes:
-        mistakes.add(f"{place}, [data], merge: rows of Parquet are not in memory, and stay apart")
+    if data.throughout and data.merge is None:
+        mistakes.add(f"{place}, [data], throughout: it is of rows that 'merge' makes one; add that, or use 'where'")
     if ".parquet" in suffixes and any(join.partial for join in data.join.values()):
         mistakes.add(f"{place}, [data.join], partial: rows of Parquet are not left out for want of another table's")
-    if data.each is not None and ".parquet" in suffixes:
-        mistakes.add(f"{place}, [data], each: rows of Parquet have no rows inside")
     for folder, archive in data.archives.items():
         attempt("[data], archives", relative_path, (folder, archive))
     if data.audio_root is not None and ".parquet" in suffixes:
@@ -740,7 +935,8 @@ def _check_vocabularies(declared: Declaration, place: str, mistakes: Mistakes) -
 
 def _check_lines(rows: Rows, place: str, mistakes: Mistakes) -> None:
     """Adds what is wrong with how the lines of a text are read, and with the patterns of columns."""
-    for key, pattern in (("line", rows.line), ("skip", rows.skip), *rows.parts.items()):
+    matches = [pair for column in rows.matches.values() for pair in column.items()]
+    for key, pattern in (("line", rows.line), ("skip", rows.skip), *rows.parts.items(), *matches):
         try:
             groups = re.compile(pattern or "").groupindex
         except re.error as error:
@@ -815,11 +1011,31 @@ def check_suites(path: Path, declared: Mapping[str, Declaration | None], mistake
                 mistakes.add(f"{path}, [suites], {name}: no eval of the file is {member!r}", member, members)
 
 
+def check_averages(path: Path, declared: Mapping[str, Declaration | None], mistakes: Mistakes) -> None:
+    """Adds what is wrong with ``[averages]``, which is seen when all tasks of a file are known."""
+    known = [each for each in declared.values() if each is not None]
+    averages = known[0].averages if len(known) == len(declared) and known else {}
+    members = [member for each in known for case in each.ids() for member in each.members(case)] if averages else []
+    parts = [part for of in averages.values() for part in of]
+    for number, (name, of) in enumerate(averages.items()):
+        place = f"{path}, [averages], {name}"
+        for part in of:
+            if members.count(part) + list(averages)[:number].count(part) != 1:
+                mistakes.add(
+                    f"{place}: {part!r} must be one eval of the file, or an average before this", part, members
+                )
+            elif parts.count(part) > 1:
+                mistakes.add(f"{place}: {part!r} is in two averages, or twice in one; name it once")
+        if name in members:
+            mistakes.add(f"{place} is an eval of the file too; call the average something else")
+
+
 def read_declarations(path: Path) -> dict[str, Declaration]:
     """The data of a file's tasks; of "" for a file of one. Raises UsageError with all that is wrong with them."""
     mistakes = Mistakes()
     tasks = tasks_of(path, read_toml(path), mistakes)
     declared = {task: declaration(path, task, table, mistakes) for task, table in tasks.items()}
     check_suites(path, declared, mistakes)
+    check_averages(path, declared, mistakes)
     mistakes.check()
     return {task: data for task, data in declared.items() if data is not None}

@@ -15,17 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.datasets.dataset import Dataset, Submission
-from pytest_audiobench.datasets.declaration import (
-    Declaration,
-    OpenParameter,
-    read_declarations,
-    texts,
-    values_of,
-)
+from pytest_audiobench.datasets.declaration import Declaration, OpenParameter, read_declarations, texts, values_of
 from pytest_audiobench.datasets.fetch_records import check_complete, fetch_name
 from pytest_audiobench.datasets.places import Places, holds
 from pytest_audiobench.datasets.published_layouts import Entry
-from pytest_audiobench.datasets.row_files import row_files
+from pytest_audiobench.datasets.row_files import RowFile, row_files
 from pytest_audiobench.datasets.row_readers import (
     KEY,
     entries,
@@ -88,7 +82,7 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
             raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join([*listed, *kept])}")
     constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
     chosen = {**constants, **given}
-    parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
+    parts = [declared.set_name, *(chosen[name] for name in declared.parameters if name in chosen)]
     cases = declared.cases(given)
     wanted, submission = declared.submission, None
     if withheld := wanted is not None and all(map(declared.is_withheld, cases)):
@@ -102,7 +96,9 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
         declared.note,
         withheld=withheld,
         published=_published(declared, chosen, cases),
+        averages=declared.averages_of(chosen) if cases == [chosen] else {},
         submission=submission,
+        pooled=declared.pooled,
     )
 
 
@@ -123,8 +119,12 @@ def _published(
         PublishedRecord(**{name: getattr(row, name) for name in PublishedRecord.__struct_fields__})
         for row in declared.published
         # Without parameters it is of the whole benchmark, and of no part of it.
-        if (cases == declared.cases({}) if not row.parameters else declared.grid.keys() <= row.parameters.keys())
-        and all(chosen.get(name) == value for name, value in row.parameters.items())
+        if (
+            row.average is None
+            and (cases == declared.cases({}) if not row.parameters else declared.grid.keys() <= row.parameters.keys())
+            and all(chosen.get(name) == value for name, value in row.parameters.items())
+        )
+        or (row.average is not None and declared.is_first_of(row.average, chosen))
     )
 
 
@@ -142,43 +142,56 @@ def _samples(
 ) -> Sequence[Sample] | Iterator[Sample]:
     """Those of one case; what is wrong with its rows is added to ``mistakes`` when they are made."""
     layout, root, file = _there(declared, case, places)
-    if file.endswith(".parquet"):
+    in_memory = layout.data.merge or layout.data.each or layout.sample.speech
+    if file.endswith(".parquet") and not in_memory:
         return _parquet_samples(layout, case, root, file, places)
     return _row_samples(layout, case, root, file, places, mistakes)
 
 
 def _row_samples(
-    declared: Declaration,
-    case: Mapping[str, str],
-    root: DataRoot,
-    pattern: str,
-    places: Places,
-    mistakes: Mistakes,
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str, places: Places, mistakes: Mistakes
 ) -> Iterator[Sample]:
     other = declared.data.audio_root
     with mistakes.catching():
-        files = row_files(root.folder, pattern)
+        files = _shards(root, pattern) if pattern.endswith(".parquet") else row_files(root.folder, pattern)
         make, count, rows = _Maker(declared, case, places.find(other, ".") if other else root), 0, 0
         others = joined_tables(declared, case, places, root, make.templates)
         taken = partial(entries, declared, declared.data, case, root, files, others)
         make.choose_among(_labels(declared, case, root, taken))
+        lines: list[tuple[Sample, str]] = []
         for entry in taken():
             rows += 1
             with mistakes.catching():
-                if (sample := make(entry)) is not None:
-                    count += 1
+                if (sample := make(entry)) is None:
+                    continue
+                count += 1
+                if declared.sample.speech is None:
                     yield sample
+                else:
+                    lines.append((sample, make.words(entry)))
+        if declared.sample.speech is not None and not mistakes:
+            from pytest_audiobench.datasets.voices import spoken
+
+            voice = declared.filled(declared.sample.speech.voice, case)
+            yield from spoken(lines, voice, root, places, declared.sample.speech)
         if not count and not mistakes:
             mistakes.add(_no_row(declared, root.folder / pattern))
         elif not mistakes:
             _check_count(declared, case, rows, root.folder / pattern)
 
 
+def _shards(root: DataRoot, pattern: str) -> list[RowFile]:
+    """The files of a Parquet pattern. Raises UsageError where some are missing by what the others are called."""
+    from pytest_audiobench.datasets.parquet_rows import parquet_files
+
+    return [RowFile(file.path, {}) for file in parquet_files(root, pattern)]
+
+
 def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:
     """The layout that is on this machine, its folder, and the file of its rows. Raises DataNotFound for none."""
     files = declared.files(case)
     root = places.find(declared.root, *files, remedy=_remedy(declared, case))
-    check_complete(root.folder, declared.root, declared.name, case)
+    check_complete(root.folder, declared.root, declared.set_name, case)
     layout, file = next(files[mark] for mark in files if holds(root.folder, mark))
     for folder, archive in layout.data.archives.items():
         packed, unpacked = root.folder / declared.filled(archive, case), declared.filled(folder, case)
@@ -207,7 +220,7 @@ def _remedy(declared: Declaration, case: Mapping[str, str]) -> str:
     """How to come by what is not there, as the begin of a sentence; "" where that is not known."""
     if declared.fetch:
         chosen = [f" --only {name}={value}" for name, value in case.items() if value not in _default(declared, name)]
-        return f"run audiobench fetch {fetch_name(declared.name)}{''.join(chosen)}, or "
+        return f"run audiobench fetch {fetch_name(declared.set_name)}{''.join(chosen)}, or "
     return f"{declared.source.obtain}; then " if declared.source.obtain else ""
 
 
@@ -381,6 +394,7 @@ class _Maker:
         self._start, self._end = one(fields.start), one(fields.end)
         self._first_s = declared.number(fields.first_seconds, case)
         self._gains = templates(fields.mix.gains if fields.mix else ())
+        self._words, self._join_s = one(fields.speech.text if fields.speech else None), fields.join
         self._length, self._shuffle = fields.mix.length if fields.mix else "longest", fields.shuffle
         self._optional = {column: template(f"{{{column}?}}") for column in fields.optional}
         self._references = [] if self._withheld else templates(fields.references)
@@ -395,7 +409,7 @@ class _Maker:
 
     @property
     def _of_fields(self) -> Iterator[Template]:
-        single = (self._id, self._question, self._answer, self._start, self._end)
+        single = (self._id, self._question, self._answer, self._start, self._end, self._words)
         yield from (each for each in single if each is not None)
         yield from (*self._choices, *self._references, *self._gains)
         yield from (*self._metadata.values(), *self._optional.values())
@@ -444,9 +458,19 @@ class _Maker:
             raise entry.wrong(f"lasts from {start_s:g} s to {end_s:g} s")
         return (trim(start_s, end_s), *first)
 
-    def _mixed(self, clips: tuple[Clip, ...], entry: Entry, choices: Sequence[str]) -> tuple[Clip, ...]:
-        from pytest_audiobench.audio.combining import summed
+    def words(self, entry: Entry) -> str:
+        """What is said of a row, where its clip is said."""
+        assert self._words is not None
+        words = joined_texts(self._words, entry, ())
+        return words if isinstance(words, str) else " ".join(words)
 
+    def _mixed(self, clips: tuple[Clip, ...], entry: Entry, choices: Sequence[str]) -> tuple[Clip, ...]:
+        from pytest_audiobench.audio.combining import joined, summed
+
+        if self._join_s is not None:
+            return (joined(clips, self._join_s),) if len(clips) > 1 else clips
+        if not self._gains:
+            return clips
         gains = [_number(gain, "times", entry, choices) for gain in self._gains]
         if len(gains) != len(clips):
             raise entry.wrong(f"has {len(clips)} clips, which are mixed by {len(gains)} gains,")
@@ -478,7 +502,7 @@ class _Maker:
         is_unlisted = self._unlisted and choices and not self._withheld and listed_letter(choices, reference) is None
         return Sample(
             id=id_,
-            clips=self._mixed(clips, entry, choices) if self._gains else clips,
+            clips=self._mixed(clips, entry, choices),
             question=joined_text(self._question, entry, choices) if self._question else "",
             choices=choices,
             reference=reference,

@@ -55,7 +55,8 @@ class Places:
 
         Raises DataNotFound, which says where it was looked for, how to come by it (``remedy``) and how to point to it.
         """
-        candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
+        shelves = dict.fromkeys(shelf / name for shelf in self.shelves)  # one may be given and be the default too
+        candidates = [self.named[name]] if name in self.named else list(shelves)
         for folder in candidates:
             if folder.is_dir() and any(holds(folder, landmark) for landmark in landmarks):
                 return DataRoot(name, folder.resolve())

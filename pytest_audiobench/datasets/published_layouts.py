@@ -184,15 +184,23 @@ class Entry:
             return value
         return self.texts(field) if isinstance(value, list) and len(value) > 1 else self.text(field)
 
+    def match(self, column: str, new: str, pattern: str) -> None:
+        """Make ``new`` the list of what ``pattern`` finds in the text of ``column``: its named groups, an object."""
+        places = re.finditer(pattern, self.text(column)) if self.has(column) else ()
+        self._values = {**self._values, new: [place.groupdict() for place in places]}
+
     def within(self, field: str) -> Iterator[Entry]:
-        """The objects of a list, each with the other fields of this entry that it does not have itself."""
+        """What is in a list, each with the other fields of this entry that it does not have itself, and its number.
+
+        An object is its members, a text the field itself.
+        """
         value = self._values.get(field)
         if not isinstance(value, list):
             raise self.wrong(f"has no list in {field!r}")
         around = {name: value for name, value in self._values.items() if name != field}
         for number, content in enumerate(value, start=1):
-            entry = Entry(f"{self.where}, {field} {number}", content)
-            entry.set_default(around)
+            entry = Entry(f"{self.where}, {field} {number}", {field: content} if isinstance(content, str) else content)
+            entry.set_default({**around, f"{field}.number": str(number)})
             yield entry
 
     def texts(self, field: str) -> tuple[str, ...]:

@@ -6,10 +6,12 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import methodcaller
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.audio.clip import DataRoot, FileSource
 from pytest_audiobench.datasets.declaration import Declaration, Rows, TableFormat, texts
 from pytest_audiobench.datasets.places import Places, holds
 from pytest_audiobench.datasets.published_layouts import Entry, elements, read_json, tsv_entries
@@ -36,7 +38,10 @@ def entries(
 ) -> Iterator[Entry]:
     """The rows of ``files`` that are taken, each with the columns of those of ``others`` that belong to it."""
     taken = _taken(declared, rows, case, root, files, others)
-    return taken if rows.merge is None else _merged(declared.template(rows.merge, case), taken)
+    if rows.merge is None:
+        return taken
+    merged = _merged(declared.template(rows.merge, case), taken)
+    return (row for row in merged if all(str(row.raw(name)) == value for name, value in rows.throughout.items()))
 
 
 def _merged(same: Template, rows: Iterable[Entry]) -> Iterator[Entry]:
@@ -59,13 +64,16 @@ def _taken(
 ) -> Iterator[Entry]:
     wanted = {column: frozenset(values) for column, values in wanted_values(declared, rows, case).items()}
     joined = {column for column in wanted if column.partition(".")[0] in {other.name for other in others}}
+    first = 0
     for file in files:
         path = root.folder / file.name
         around = {FOLDER: PurePosixPath(file.name).parent.as_posix(), **file.columns}
         is_empty = True
-        for key, row in _read(path, file.name, rows):
+        read = _parquet_entries(root, file.name, rows, first) if _is_parquet(file) else _read(path, file.name, rows)
+        for key, row in read:
             is_empty = False
-            for entry in row.within(rows.each) if rows.each else (row,):
+            first += 1
+            for entry in _inner(row, rows):
                 unfolded(rows, entry, key, (), around)
                 # A row that is not taken need not be in another table.
                 if not all(_is_one_of(entry, column, wanted[column]) for column in wanted.keys() - joined):
@@ -79,6 +87,17 @@ def _taken(
         # Among many files an empty one would be left out unseen.
         if is_empty:
             raise UsageError(f"{path} has no row; fetch it again")
+
+
+def _inner(row: Entry, rows: Rows) -> Iterator[Entry]:
+    """The rows inside a row: those of the list in ``each``, in them those of the next; without any the row alone."""
+    for column, patterns in rows.matches.items():
+        for new, pattern in patterns.items():
+            row.match(column, new, pattern)
+    inside = iter([row])
+    for column in texts(rows.each):
+        inside = chain.from_iterable(map(methodcaller("within", column), inside))
+    return inside
 
 
 def unfolded(
@@ -195,6 +214,20 @@ def _read(path: Path, name: str, rows: Rows) -> Iterator[tuple[str, Entry]]:
     if suffix in ENDINGS:
         return iter([(name, Entry(str(path), {}))])
     return _READERS[suffix](path, rows)
+
+
+def _is_parquet(file: RowFile) -> bool:
+    return file.name.endswith(".parquet")
+
+
+def _parquet_entries(root: DataRoot, name: str, rows: Rows, first: int) -> Iterator[tuple[str, Entry]]:
+    """A shard's rows, numbered from ``first`` on; audio in cells waits there."""
+    from pytest_audiobench.datasets.parquet_rows import audio_columns, parquet_rows, plain_columns
+
+    files = (FileSource(root, name),)
+    audio = dict.fromkeys(audio_columns(files), getattr(rows, "rate", None))
+    for number, (place, row) in enumerate(parquet_rows(files, plain_columns(files), None, audio), start=first):
+        yield str(number), Entry(str(place), row)
 
 
 def _json_entries(file: Path, data: Rows) -> Iterator[tuple[str, Entry]]:

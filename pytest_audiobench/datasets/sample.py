@@ -17,6 +17,8 @@ Field: TypeAlias = str | int | float | bool | None
 PLACEHOLDER = "<Audio><AudioHere></Audio>"
 """Marks a clip's place within a question, and within a message of predictions_v1."""
 LETTERS = string.ascii_uppercase
+TRUE_LETTER = "faithfulness_letter"
+"""The metadata field with the letter that the faithfulness study took for true: it moves where options do."""
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _MARK = re.compile(r"[*`~_$]")
 _EMPHASIS = re.compile(r"\*+|`+|~~+|\$+|(?<!\w)_+|_+(?!\w)")

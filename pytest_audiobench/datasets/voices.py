@@ -1,21 +1,24 @@
-"""Voices for what is injected: espeak-ng, files of speech, or the bundled digits for digits."""
+"""Voices for what is injected, and for texts asked aloud: espeak-ng, files of speech, or the bundled digits."""
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import synthesis, utterances
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.audio.espeak import Voice, validated_text
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, SynthesisSource
+from pytest_audiobench.audio.espeak import FASTEST_WPM, UnknownVoice, Voice, validated_text
 from pytest_audiobench.audio.espeak import voice as voice_of
 from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.declaration import Speech as SpokenText
 from pytest_audiobench.datasets.places import Places, relative_path
-from pytest_audiobench.datasets.recordings import draw, recordings
+from pytest_audiobench.datasets.recordings import ENDINGS, draw, recordings
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.errors import DataNotFound, UsageError
@@ -23,6 +26,9 @@ from pytest_audiobench.io.mistakes import Mistakes
 
 MANIFEST = "speech.jsonl"
 """The manifest of a folder of ready speech."""
+
+READY = "speech"
+"""The folder of a data set's own that has ready audio of its texts, a folder for each voice."""
 
 _MOST_EXAMPLES = 5
 _NO_LETTERS = re.compile(r"[\W_]+")
@@ -166,6 +172,57 @@ def _draw_digit(line: Line, by_digit: Mapping[str, list[Clip]]) -> Clip:
     if not others:
         raise DataNotFound(f"the bundled digits do not say {line.option[:80]!r}")
     return draw(others, 1, "injected", "digit", line.sample.id, line.option)[0]
+
+
+def spoken(
+    lines: Sequence[tuple[Sample, str]], voice: str, root: DataRoot, places: Places, speech: SpokenText
+) -> Iterator[Sample]:
+    """Each sample with its words as ``voice`` says them for its clip, and as its metadata "transcript".
+
+    A folder ``speech/VOICE`` of the data's is ready audio, a file for each sample, called as its id; else the voice is
+    espeak-ng's. Raises DataNotFound where there is neither, UsageError, with the sample, for words that cannot be said.
+    """
+    folder = f"{READY}/{voice}"
+    lines = [(replace(each, metadata={"transcript": words, **each.metadata}), words) for each, words in lines]
+    if (root.folder / folder).is_dir():
+        for sample, _ in lines:
+            paths = [relative_path(f"{folder}/{sample.id}{ending}") for ending in ENDINGS]
+            path = next((path for path in paths if (root.folder / path).is_file()), paths[0])
+            yield replace(sample, clips=(Clip(FileSource(root, path)),))
+        return
+    if places.cache is not None:
+        utterances.store_in(places.cache / "speech")
+    mistakes = Mistakes()
+    texts = []
+    for sample, words in lines:
+        with mistakes.catching(f"sample {sample.id!r}: "):
+            texts.append(validated_text(words))
+    mistakes.check()
+    try:
+        sources = _said(list(dict.fromkeys(texts)), voice, speech)
+    except (DataNotFound, UnknownVoice) as error:
+        raise DataNotFound(
+            f"the voice {voice!r} of {root.name} is not here ({error}); or put ready audio into "
+            f"{root.folder / folder}, a file for each sample, called as its id"
+        ) from None
+    for (sample, _), text in zip(lines, texts, strict=True):
+        yield replace(sample, clips=(Clip(sources[text]),))
+
+
+def _said(texts: Sequence[str], voice: str, speech: SpokenText) -> dict[str, SynthesisSource]:
+    """By text, how it is said: faster in steps of 25 words a minute where it takes too long otherwise."""
+    sources: dict[str, SynthesisSource] = {}
+    most_s = speech.most_seconds or math.inf
+    rates = dict.fromkeys(texts, speech.words_per_minute)
+    while rates:
+        for rate in sorted(set(rates.values())):
+            group = [text for text in texts if rates.get(text) == rate]
+            sources |= zip(group, synthesis.speech(group, voice, rate), strict=True)
+        slow = {text: rate for text, rate in rates.items() if sources[text].duration_s > most_s and rate < FASTEST_WPM}
+        # Who speaks faster takes shorter, by and large in proportion.
+        fitting = {text: 25 * math.ceil(rate * sources[text].duration_s / most_s / 25) for text, rate in slow.items()}
+        rates = {text: min(FASTEST_WPM, max(rate + 25, fitting[text])) for text, rate in slow.items()}
+    return sources
 
 
 def first_available_voices(*voices: Voices) -> Voices:

@@ -26,9 +26,17 @@ from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, are_unreadable, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.protocols.protocol import ALL, Protocol
-from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
+from pytest_audiobench.records.run import (
+    AskingRecord,
+    CoverageRecord,
+    ErrorRecord,
+    ItemRecord,
+    PerturbationRecord,
+    StageRecord,
+)
 
 if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.human_labels import HumanLabels
     from pytest_audiobench.protocols.prompt_sets import PromptSet
 _ERRORS_NAMED = 20
 _CANARIES_NAMED = 3
@@ -45,9 +53,10 @@ class RunContext:
     limit: int | None = None
     epochs: int = 1
     scorers: tuple[str, ...] = ()
-    prompts: PromptSet | None = None
+    prompts: Sequence[PromptSet] = ()
     encoder: str = ""
     judges: Mapping[str, ModelHandle] = field(default_factory=dict)
+    human_labels: HumanLabels | None = None
     reuse: Reuse = field(default_factory=Reuse)
 
     def executor(self, handle: ModelHandle, test: str, progress: Progress) -> BatchExecutor:
@@ -95,7 +104,7 @@ def evaluate(
     Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a
     mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
-    protocol, cautions = _configured_protocol(protocol, context)
+    protocol, cautions = _configured_protocol(protocol, context, dataset.name)
     if dataset.withheld:
         protocol = protocol.without_references()
     _check_feasible(handle, dataset, protocol)
@@ -103,10 +112,19 @@ def evaluate(
     # After the data: where that is absent, nothing else is needed.
     check_scorers(protocol)
     protocol = protocol.fitting(selected.sample for selected in selection.samples)
+    labels = None
+    # People labelled answers to the eval as it is, not those to what a control or a perturbation makes of it.
+    if context.human_labels is not None and not spec.control:
+        ids = {selected.sample.id for selected in selection.samples}
+        labels = context.human_labels.of((spec.eval, spec.suite), handle.alias, ids)
+        protocol = protocol if labels is None else labels.beside(protocol)
     spec.ready(selection, protocol)
     executor = context.executor(handle, spec.nodeid, spec.progress)
     judges = judge_executors(context, protocol, spec.nodeid, spec.progress)
     answers = collect_answers(selection, protocol, executor, context.epochs, judges)
+    if dataset.left_out:
+        answers = [sample for sample in answers if sample.sample_id not in dataset.left_out]
+        selection = selection.without(dataset.left_out)
     SPOOL.forget()  # the next eval's clips want the room
     for each in (executor, *judges.values()):
         context.reuse.spend(spec.nodeid, each.handle.alias, each.counts.canaries + each.counts.failed_again)
@@ -131,7 +149,9 @@ def evaluate(
         epochs=context.epochs,
         limited=selection.limited,
         size=selection.size if selection.limited else None,
-        published=dataset.published,
+        published=[row for row in dataset.published if (row.perturbation is None) == dataset.is_as_published],
+        averages=dataset.averages,
+        pooled=dataset.pooled,
         scorers=scores.scorers,
         metrics=scores.metrics,
         hashes=item_hashes(
@@ -160,8 +180,12 @@ def evaluate(
         ],
     )
     warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
+    if labels is not None:
+        warnings += labels.notes(scores.metrics, scores.rows, protocol.scorers)
     coverage = scores.scorers[0].coverage
-    if not spec.control and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
+    # A judge that is not understood is no finding about what is asked beside, as a model's own answers may be.
+    is_weighed = not spec.control or bool(protocol.scorers[0].judge)
+    if is_weighed and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
         from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
 
         unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
@@ -170,16 +194,16 @@ def evaluate(
     return Evaluation(result, selection, protocol, answers, scores.rows)
 
 
-def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
+def _configured_protocol(protocol: Protocol, context: RunContext, data: str) -> tuple[Protocol, Sequence[str]]:
     """``protocol`` with the run's wordings, scorers and judges, and what a reader must know of these."""
     if context.encoder:
         from pytest_audiobench.protocols.prompt_variants import with_other_encoder
 
         protocol = with_other_encoder(protocol, context.encoder)
-    if context.prompts is not None:
-        from pytest_audiobench.protocols.prompt_variants import with_other_prompts
+    if context.prompts:
+        from pytest_audiobench.protocols.prompt_variants import with_chosen_prompts
 
-        protocol = with_other_prompts(protocol, context.prompts)
+        protocol = with_chosen_prompts(protocol, context.prompts, data)
     if context.judges and not protocol.judgings:
         protocol = _with_named_judgings(protocol, context.scorers)
     protocol = with_named_scorers(protocol, context.scorers)
@@ -233,14 +257,16 @@ def first_errors(answers: Iterable[SampleAnswers]) -> list[ErrorRecord]:
 
 
 def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
-    """What a judge said that was no verdict, once for each judging of each judge."""
-    warnings: dict[str, str] = {}
+    """What a judge said that was no verdict, once for each judging of each judge, as its first scorer reads it.
+
+    Behind that come those of its agreement with others, whose coverage is that of answers which both could read.
+    """
+    coverages: dict[str, CoverageRecord] = {}
     for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
-        judged = record.coverage.n - record.coverage.errors
-        unreadable = judged - record.coverage.parsed
-        if scorer.judge and unreadable:
-            warnings.setdefault(scorer.judge, f"{unreadable} of {judged} verdicts of {scorer.judge} could not be read")
-    return list(warnings.values())
+        if scorer.judge:
+            coverages.setdefault(scorer.judge, record.coverage)
+    judged = [(judge, each.n - each.errors, each.parsed) for judge, each in coverages.items()]
+    return [f"{n - parsed} of {n} verdicts of {judge} could not be read" for judge, n, parsed in judged if parsed < n]
 
 
 def failed_verdicts(sample: SampleAnswers) -> list[tuple[str, str]]:

@@ -31,15 +31,15 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     A judge's scorers keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
     several. Behind them stand the agreements: of each judge with the first scorer by rule, and of each two judges.
     Without a judge, the scorers by rule are left, with a warning; another names what a judge cannot be asked. Raises
-    UnsuitableModel, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol
-    with a judge's stage of its own.
+    UnsuitableModel, naming the option, when the headline is a judge's, and when no judge can be asked; UsageError for a
+    protocol with a judge's stage of its own.
     """
     if own_stages := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
         raise UsageError(
             f"{protocol.name} has the stage {own_stages[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
         )
     judgings = [
-        judging for judging in protocol.judgings if any(scorer.judge == judging.name for scorer in protocol.scorers)
+        judging for judging in protocol.judgings if any(judging.name in _judgings(each) for each in protocol.scorers)
     ]
     if not judgings:
         return Judged(protocol)
@@ -91,9 +91,13 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
     left = tuple(scorer for scorer in protocol.scorers if not scorer.judge)
     judged = [scorer.name for scorer in protocol.scorers if scorer.judge]
     names = ", ".join(judged)
-    if not left:
+    # Another scorer in the headline's place would be taken for it.
+    if protocol.scorers[0].judge:
         need = "needs" if len(judged) == 1 else "need"
-        raise UnsuitableModel(f"{names} {need} a judge: name one with --ab-judge, such as --ab-judge=openai:MODEL")
+        rest = f"; --ab-scorer={left[0].name} measures what needs none" if left else ""
+        raise UnsuitableModel(
+            f"{names} {need} a judge: name one with --ab-judge, such as --ab-judge=openai:MODEL{rest}"
+        )
     warning = f"no judge is named with --ab-judge: {names} left out"
     return Judged(replace(protocol, scorers=left), (warning,))
 
@@ -132,19 +136,27 @@ def _scorers_by_judge(
         yield scorer
         return
     for alias in aliases[scorer.judge]:
-        tail, stage = f"@{alias}" if len(judges) > 1 else "", f"{scorer.judge}@{alias}"
+        if not all(alias in aliases[name] for name in scorer.further_judges):
+            continue
+        tail, stages = f"@{alias}" if len(judges) > 1 else "", [f"{name}@{alias}" for name in _judgings(scorer)]
         yield replace(
             scorer,
             name=scorer.name + tail,
             signature=f"{scorer.signature}|judge:{judges[alias].digest[:_DIGITS]}",
-            parse=partial(_parse, scorer, stage),
+            parse=partial(_parse, scorer, stages),
             companions=tuple(name + tail for name in scorer.companions),
-            judge=stage,
+            judge=stages[0],
+            further_judges=tuple(stages[1:]),
         )
 
 
-def _parse(scorer: Scorer, stage: str, sample: Sample, earlier: Earlier) -> Answer:
-    return scorer.parse(sample, {**earlier, scorer.judge: earlier.get(stage, Response())})
+def _judgings(scorer: Scorer) -> tuple[str, ...]:
+    return (scorer.judge, *scorer.further_judges)
+
+
+def _parse(scorer: Scorer, stages: Sequence[str], sample: Sample, earlier: Earlier) -> Answer:
+    verdicts = {name: earlier.get(stage, Response()) for name, stage in zip(_judgings(scorer), stages, strict=True)}
+    return scorer.parse(sample, {**earlier, **verdicts})
 
 
 def _agreements(chosen: Sequence[Scorer], bound: Sequence[Scorer]) -> Iterator[Scorer]:

@@ -155,6 +155,7 @@ def stored_noise(store: Store, handle: ModelHandle) -> NoiseRecord | None:
     return NoiseRecord(
         same_answers=min(noise.same_answers for noise in measured),
         score_shift=max(noise.score_shift for noise in measured),
+        same_outcomes=min((noise.same_outcomes for noise in measured if noise.same_outcomes is not None), default=None),
         measured=measured,
     )
 

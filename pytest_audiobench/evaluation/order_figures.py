@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, Tally, gives_letters
-from pytest_audiobench.evaluation.perturbation_series import CLEAN, Identity, series, unperturbed
+from pytest_audiobench.evaluation.perturbation_series import CLEAN, ORDER, Identity, series, unperturbed
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import PredictionRow, ProcessedRow, ScoredRow
 from pytest_audiobench.records.run import FigureRecord, ItemRecord, OrderRecord, OrdersRecord, PlaceRecord
-
-FAMILY = "order"
 
 
 class OrderedAnswer(NamedTuple):
@@ -49,10 +48,16 @@ def ordered_answers(
         sample = LabelledAnswer(
             row.sample_id, row.choices, row.reference, row.references, values.pop(identity), row.error
         )
-        true = tally.true(sample)
-        if len(row.choices) > 1 and len(row.references) < 2 and true in row.choices:
-            cluster = clusters.get(identity) or row.sample_id
-            yield OrderedAnswer(identity, cluster, tuple(row.choices), true, tally.said(sample))
+        yield from ordered_answer(tally, sample, identity, clusters.get(identity) or row.sample_id)
+
+
+def ordered_answer(
+    tally: Tally, sample: LabelledAnswer, identity: Identity, cluster: Hashable
+) -> Iterator[OrderedAnswer]:
+    """What was answered in the order of the sample's options; nothing where there is no one true option."""
+    true = tally.true(sample)
+    if len(sample.choices) > 1 and len(sample.references) < 2 and true in sample.choices:
+        yield OrderedAnswer(identity, cluster, tuple(sample.choices), true, tally.said(sample))
 
 
 def order_figures(
@@ -66,20 +71,26 @@ def order_figures(
         if len(members) > 1 and len(heads) == 1:
             by_order = {str(_name(item)): list(answers(item)) for item in members}
             dataset = unperturbed(members[0].dataset, members[0].perturbation)
-            figures += _figures((dataset, name, *heads.pop()), by_order)
+            figures += figures_of((dataset, name, *heads.pop()), by_order)
     return figures
 
 
 def _is_order(item: ItemRecord) -> bool:
     perturbation = item.perturbation
-    return perturbation is not None and bool(item.scorers) and (perturbation.family == FAMILY or _name(item) == CLEAN)
+    return perturbation is not None and bool(item.scorers) and (perturbation.family == ORDER or _name(item) == CLEAN)
 
 
 def _name(item: ItemRecord) -> str | None:
     return item.perturbation.name if item.perturbation else None
 
 
-def _figures(about: tuple[str, str, str, str], by_order: dict[str, list[OrderedAnswer]]) -> Iterator[OrdersRecord]:
+def figures_of(
+    about: tuple[str, str, str, str], by_order: Mapping[str, Sequence[OrderedAnswer]]
+) -> Iterator[OrdersRecord]:
+    """The figures over the samples that were answered in all orders; nothing where no sample has two.
+
+    ``about`` names data set, series, scorer and signature.
+    """
     samples: dict[Identity, dict[tuple[str, ...], OrderedAnswer]] = {}
     counts: Counter[Identity] = Counter()
     for answers in by_order.values():
@@ -97,11 +108,8 @@ def _figures(about: tuple[str, str, str, str], by_order: dict[str, list[OrderedA
     said = Counter(_place(answer, answer.said) for orders in whole.values() for answer in orders)
     true = Counter(_place(answer, answer.true) for orders in whole.values() for answer in orders)
     placed, asked = said.total() - said[""], true.total()
-    of_order = {
-        order: [(answer.cluster, answer.said == answer.true) for answer in answers if answer.identity in whole]
-        for order, answers in by_order.items()
-    }
-    worst = min(of_order, key=lambda order: sum(right for _, right in of_order[order]))
+    of_order = {order: {answer.identity: answer for answer in answers} for order, answers in by_order.items()}
+    asked_in = {order: [answers[identity] for identity in whole] for order, answers in of_order.items()}
     places = [
         PlaceRecord(letter, said[letter] / placed if placed else None, true[letter] / asked)
         for letter in sorted(true.keys() | said.keys() - {""})
@@ -109,18 +117,38 @@ def _figures(about: tuple[str, str, str, str], by_order: dict[str, list[OrderedA
     yield OrdersRecord(
         *about,
         n=len(whole),
-        mean=_share([(answer.cluster, answer.said == answer.true) for orders in whole.values() for answer in orders]),
-        worst=OrderRecord(**plain(_share(of_order[worst])), order=worst),
-        every=_share([(of[0].cluster, all(each.said == each.true for each in of)) for of in whole.values()]),
-        same=_share([(of[0].cluster, _is_same(of)) for of in whole.values()]),
+        mean=share_of([(answer.cluster, answer.said == answer.true) for orders in whole.values() for answer in orders]),
+        worst=_worst(asked_in),
+        every=share_of([(of[0].cluster, all(each.said == each.true for each in of)) for of in whole.values()]),
+        same=share_of([(of[0].cluster, _is_same(of)) for of in whole.values()]),
         places=places,
         bias=sum(abs((place.said or 0.0) - place.true) for place in places) / 2 if placed else None,
     )
 
 
+def _worst(by_order: Mapping[str, Sequence[OrderedAnswer]]) -> OrderRecord:
+    """The order in which the fewest of the samples, the same in each, are right."""
+    # Needed where orders were asked for, and by no other eval.
+    from pytest_audiobench.metrics.estimates import quotient
+    from pytest_audiobench.stats.bootstrap import Sums
+    from pytest_audiobench.stats.extremes import extremes
+
+    marks = {order: [(float(each.said == each.true), 1.0) for each in answers] for order, answers in by_order.items()}
+    shares = {order: sum(right for right, _ in of_order) / len(of_order) for order, of_order in marks.items()}
+    worst = min(shares, key=lambda order: shares[order])
+    sums = [
+        Sums(np.array(of_order), lambda totals: quotient(totals[:, 0], totals[:, 1])) for of_order in marks.values()
+    ]
+    lower, upper, method = extremes(sums, [each.cluster for each in by_order[worst]], ends=(0.0, 1.0)).least
+    return OrderRecord(shares[worst], finite(lower), finite(upper), method, order=worst)
+
+
 def _place(answer: OrderedAnswer, text: str) -> str:
-    """The letter of the place in which ``text`` stood; "" for what is no option."""
-    return LETTERS[answer.choices.index(text)] if text in answer.choices else ""
+    """The letter of the place in which ``text`` stood, behind Z its number; "" for what is no option."""
+    if text not in answer.choices:
+        return ""
+    place = answer.choices.index(text)
+    return LETTERS[place] if place < len(LETTERS) else str(place + 1)
 
 
 def _is_same(answers: Sequence[OrderedAnswer]) -> bool:
@@ -128,7 +156,8 @@ def _is_same(answers: Sequence[OrderedAnswer]) -> bool:
     return first.said in first.choices and all(answer.said == first.said for answer in answers)
 
 
-def _share(marks: Sequence[tuple[Hashable, bool]]) -> FigureRecord:
+def share_of(marks: Sequence[tuple[Hashable, bool]]) -> FigureRecord:
+    """The share of ``marks`` that hold, each with its cluster."""
     clusters = [cluster for cluster, _ in marks]
     repeats = len(set(clusters)) < len(clusters)
     statistics = [{"correct": float(mark)} for _, mark in marks]

@@ -15,6 +15,25 @@ if TYPE_CHECKING:
 CLEAN = "clean"
 """The name of the perturbation that others are compared with."""
 
+ORDER = "order"
+"""The family of perturbations that put options in another order."""
+
+LIFT = "lift"
+"""What the audio adds over the text alone."""
+
+ASPECTS: Mapping[str, str] = {
+    **dict.fromkeys(("whole_clip", "some_part"), "fragments"),
+    **dict.fromkeys(("late_less_early", "mid_less_early", "noise_less_silence"), "windows"),
+}
+"""Those of parts and windows of the clips."""
+
+NEEDS: Mapping[str, str] = {
+    LIFT: "text",
+    **dict.fromkeys(("order_mean", "order_worst", "order_every", "order_same", "order_bias"), ORDER),
+    **ASPECTS,
+}
+"""Metrics of an eval as it is beside itself asked otherwise, and the perturbation, or the group, that each needs."""
+
 Identity: TypeAlias = tuple[str, int]
 """A sample's id and the epoch."""
 
@@ -40,6 +59,13 @@ class Series(NamedTuple):
     places: list[int]
 
 
+def how_to_ask(metric: str) -> str:
+    """What must be asked beside an eval for ``metric``, and how."""
+    name = NEEDS[metric]
+    ways = f'perturbations = ["{name}"] in its file or its marker, or --ab-perturbations={name}'
+    return f"needs the eval asked under {name} too: {ways}"
+
+
 def unperturbed(dataset: str, perturbation: PerturbationRecord | None) -> str:
     """The name of the data set that a perturbation was put upon."""
     return dataset if perturbation is None else dataset.removesuffix(f"+{perturbation.name}")
@@ -61,7 +87,11 @@ def series(items: Sequence[ItemRecord | ComparableEval]) -> list[Series]:
         by_name: dict[str, list[int]] = {}
         for place in places:
             item = items[place]
-            by_name.setdefault(_without(item.eval, _name(item)), []).append(place)
+            # An eval that is asked as it is, beside others, has no perturbation in its name.
+            is_named = item.dataset != unperturbed(item.dataset, item.perturbation)
+            by_name.setdefault(without_perturbation(item.eval, _name(item)) if is_named else item.eval, []).append(
+                place
+            )
         candidates.extend(Series(*entry) for entry in by_name.items())
     return [candidate for candidate in candidates if _is_unique(items, candidate.places)]
 
@@ -74,7 +104,7 @@ def _name(item: ItemRecord | ComparableEval) -> str:
     return "" if item.perturbation is None else item.perturbation.name
 
 
-def _without(eval_: str, perturbation: str) -> str:
+def without_perturbation(eval_: str, perturbation: str) -> str:
     """``clean_speech[a]`` for ``clean_speech[clean-a]``: the last place is that among the parameters."""
     matches = [*re.finditer(rf"(?<![^\W_]){re.escape(perturbation)}(?![^\W_])", eval_)]
     if not matches:

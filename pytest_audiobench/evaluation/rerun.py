@@ -20,6 +20,8 @@ from pytest_audiobench.protocols.protocol import Protocol
 _EPOCHS = 1_000_000
 """Conditions' epochs begin here, far from those of ``--ab-epochs``; ``_EACH`` are kept for each condition."""
 _EACH = 100
+_OPTIONS = {"dtype": 4, "attn": 5, "padding": 6}
+_AT_ONCE = 100
 
 Cut = Callable[[Sequence[PlannedRequest], Limits], Sequence[Sequence[int]]]
 
@@ -65,9 +67,13 @@ def reversed_order() -> RerunVariant:
     return RerunVariant("reversed", 2, lambda *plan: [batch[::-1] for batch in planned_batches(*plan)[::-1]])
 
 
-def of_dtype(dtype: str) -> RerunVariant:
-    """As planned, for the same model in another ``dtype``, whose answers have another model's keys anyway."""
-    return RerunVariant(f"dtype-{dtype}", 4)
+def of_option(option: str, value: str) -> RerunVariant:
+    """As planned, for the model with another value of an option of its spec: ``dtype``, ``attn`` and ``padding`` make
+    another model of it, whose answers have other keys anyway; ``batch`` and ``concurrency`` (1 to 100) of a server do
+    not.
+    """
+    number = _OPTIONS[option] if option in _OPTIONS else _AT_ONCE + int(value)
+    return RerunVariant(f"{option}-{value}", number)
 
 
 def repeated(copies: int) -> RerunVariant:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import asdict, replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.scoring import (
-    SHARES,
-    SPREADS,
-    WITHOUT,
-    ScoredSample,
-    coverage_counts,
-    estimate_metric,
-)
+from pytest_audiobench.evaluation.perturbation_series import NEEDS, how_to_ask
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, ScoredSample, coverage_counts, estimate_metric
+from pytest_audiobench.metrics.definitions.agreement import WORDING_FIGURES
+from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
+from pytest_audiobench.metrics.definitions.words import trimmed_names
 from pytest_audiobench.metrics.metric import POINTS
 from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
@@ -34,7 +31,8 @@ class Result:
 
     ``result["accuracy"]`` is the headline scorer's; ``result["accuracy[hop=multi]"]`` a group's, for any
     metadata field; ``result["accuracy[scorer=mmau-string]"]`` another scorer's view of the same answers;
-    ``result["wer[without=loop]"]`` the score without the answers of one class of failures.
+    ``result["wer[without=loop]"]`` the score without the answers of one class of failures. Where the eval is asked
+    under perturbations too, ``result["lift"]`` or ``result["order_worst"]`` is what it comes to beside them.
     """
 
     def __init__(
@@ -42,6 +40,8 @@ class Result:
     ) -> None:
         self.record = record
         self._rows, self._scorers, self._clustered = rows, scorers, clustered
+        self.beside: Callable[[str], MetricRecord | None] | None = None
+        """Measures a metric of the eval beside itself asked otherwise, such as the lift; None where it is not asked."""
 
     def amend(self, **changes: Any) -> None:
         """Put on record what came after the numbers: findings, verdicts, warnings, the outcome."""
@@ -78,6 +78,8 @@ class Result:
             raise KeyError(f"{key!r} is no metric key: write accuracy or accuracy[hop=multi]")
         pairs = [part.partition("=") for part in (match["group"] or "").split(",") if part.strip()]
         metric = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
+        if metric is None and match["name"] in NEEDS:
+            raise KeyError(f"{self.record.eval} has no {key!r}: it {how_to_ask(match['name'])}")
         if metric is None:
             raise KeyError(f"{self.record.eval} has no {key!r}; it has {', '.join(self.keys())}")
         return metric
@@ -89,18 +91,25 @@ class Result:
     def find(self, name: str, group: Mapping[str, str]) -> Metric | None:
         """The metric ``name`` over the samples whose metadata match ``group``, or None when there are none."""
         wanted = dict(group)
-        scorer = next((r for r in self._scorers if r.name == wanted.get("scorer", self._scorers[0].name)), None)
+        headline = self._scorers[0].name
+        if name in BY_PEOPLE and "scorer" not in wanted:
+            # Of several judges the one that is meant must be named.
+            judged = [each.name for each in self._scorers if name in each.metrics]
+            headline = judged[0] if len(judged) == 1 else headline
+        scorer = next((r for r in self._scorers if r.name == wanted.get("scorer", headline)), None)
         wanted.pop("scorer", None)
         unscored = [metric for metric in (*self.record.speed, *self.record.metrics) if metric.scorer is None]
         recorded = [metric for metric in unscored if metric.name == name and dict(metric.group) == dict(group)]
         if recorded:
             return as_metric(recorded[-1])
+        if name in NEEDS and not group and self.beside is not None and (figure := self.beside(name)):
+            return as_metric(figure)
         if scorer is None:
             return None
-        if name in SPREADS:
+        if name in WORDING_FIGURES:
             spreads = [metric for metric in self.record.metrics if (metric.name, metric.scorer) == (name, scorer.name)]
             return next((as_metric(metric) for metric in spreads if dict(metric.group) == wanted), None)
-        if name not in (*scorer.metrics, *SHARES):
+        if name not in (*scorer.metrics, *SHARES, *trimmed_names(scorer.metrics)):
             return None
         without = wanted.pop(WITHOUT, None)
         rows = [row for row in self._rows[scorer.name] if without not in row.failures and _matches(row, wanted)]

@@ -7,10 +7,8 @@ No model is asked here: a run and the rescoring of recorded answers both pass :f
 from __future__ import annotations
 
 import math
-import re
-import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -20,8 +18,10 @@ from msgspec.structs import replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.metrics.definitions.agreement import DEVIATION, SPREAD, across_epochs
-from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
+from pytest_audiobench.evaluation.wording_figures import WordedScore, wording_figures
+from pytest_audiobench.metrics.definitions.agreement import across_epochs
+from pytest_audiobench.metrics.definitions.words import trimmed
+from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES, WORDINGS, failures
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer
@@ -31,16 +31,13 @@ STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated
 SHARES = ("coverage", *STATUSES[1:], "errors", "skipped", *WORDINGS)
 """Metrics that every scorer has: which share of the samples was parsed, and what became of the rest."""
 
-_ANSWER = f"a status is one of {', '.join(STATUSES)}, and the value a text or None"
-
 WITHOUT = "without"
 """The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
 
+_ANSWER = f"a status is one of {', '.join(STATUSES)}, and the value a text or None"
+
 LEAST_READABLE = 0.5
 """The share of answers below which an eval raises the alarm, and ``baseline update`` refuses its run."""
-
-SPREADS = (SPREAD, DEVIATION)
-"""Metrics of how far a headline moves with the wording of the question."""
 
 
 class ScoredSample(NamedTuple):
@@ -134,7 +131,7 @@ def score_samples(
     """A row for each sample; ``clusters`` gives each one's, ``wordings`` the failures that its text shows."""
     rows = []
     for sample, cluster, wording in zip(answers, clusters, wordings or [()] * len(answers), strict=True):
-        if sample.failure(scorer.judge) is not None:
+        if any(sample.failure(judge) is not None for judge in (scorer.judge, *scorer.further_judges)):
             rows.append(ScoredSample(sample, None, None, cluster))
             continue
         answer = scorer.parse(sample.selected.sample, sample.all_responses)
@@ -159,13 +156,25 @@ def scores_from_rows(
 ) -> EvalScores:
     """The numbers drawn from scored ``rows``, by scorer; ``clustered`` where one cluster holds several of them."""
     metrics = [metric for scorer in scorers for metric in _metrics(scorer, rows[scorer.name], groups, clustered)]
+    worded = wording_figures(
+        [metric for metric in metrics if WITHOUT not in metric.group],
+        lambda scorer, _, group: _worded(rows[scorer], group),
+    )
     return EvalScores(
         rows=rows,
         scorers=[ScorerRecord(scorer.name, scorer.signature, coverage_counts(rows[scorer.name])) for scorer in scorers],
-        metrics=[*metrics, *wording_spreads(metrics)],
+        metrics=[*metrics, *worded],
         agreement=_agreement(scorers[0], rows[scorers[0].name], epochs),
         clustered=clustered,
     )
+
+
+def _worded(rows: Sequence[ScoredSample], group: Mapping[str, str]) -> list[WordedScore]:
+    return [
+        WordedScore(row.scores, row.cluster, row.status == "parsed")
+        for row in rows
+        if all(str(row.answers.selected.sample.metadata.get(name)) == value for name, value in group.items())
+    ]
 
 
 def coverage_counts(rows: Sequence[ScoredSample]) -> CoverageRecord:
@@ -184,7 +193,10 @@ def _metrics(
     scorer: Scorer, rows: Sequence[ScoredSample], groups: Sequence[str], clustered: bool
 ) -> Iterator[MetricRecord]:
     """Each metric over all rows, without each class of failures that occurs, and by each group of several."""
-    names = dict.fromkeys((*scorer.metrics, "coverage"))
+    scored = [row.scores for row in rows if row.scores is not None]
+    # Where answers run away the figure without their tails stands beside the one that they decide.
+    beside = [name for metric in scorer.metrics if (name := trimmed(metric, scored))]
+    names = dict.fromkeys((*scorer.metrics, *beside, "coverage"))
     yield from (estimate_metric(name, scorer, rows, clustered) for name in names)
     each = [row.failures for row in rows]
     present = set().union(*each)
@@ -299,58 +311,3 @@ def share_statistics(status: str, is_skipped: bool, wording: tuple[str, ...]) ->
 def finite(value: float | None) -> float | None:
     """``value`` as a record holds it: None for what is no finite number."""
     return float(value) if value is not None and math.isfinite(value) else None
-
-
-_WORDING = re.compile(r"\|wording:(\d+)/(\d+)")
-_NO_INTERVAL = {
-    SPREAD: "no interval: the range of several noisy values is too large in resamples",
-    DEVIATION: "no interval: the wordings are no sample of all there could be",
-}
-_SPREAD_OF: dict[str, Callable[[Sequence[float]], float]] = {
-    SPREAD: lambda values: max(values) - min(values),
-    DEVIATION: statistics.stdev,
-}
-
-
-def is_of_wording(signature: str) -> bool:
-    """Whether a scorer is of one wording of several."""
-    return _WORDING.search(signature) is not None
-
-
-def wording_spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
-    """``wording_spread`` and ``wording_sd`` of each scorer asked in several wordings, by group, from all its
-    ``metrics`` (its headline's first); without a value where any wording has none.
-    """
-    headline: dict[str | None, MetricRecord] = {}
-    wordings: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[MetricRecord]] = {}
-    for metric in metrics:
-        first = headline.setdefault(metric.scorer, metric)
-        match = _WORDING.search(metric.signature or "")
-        if match and metric.name == first.name and WITHOUT not in metric.group:
-            base = str(metric.scorer).partition("@")[0]
-            wordings.setdefault((base, match[2], tuple(sorted(metric.group.items()))), []).append(metric)
-    for (base, count, group), members in wordings.items():
-        if len(members) == int(count) and base in headline:
-            yield from (_spread_record(name, headline[base], members, dict(group)) for name in SPREADS)
-
-
-def _spread_record(
-    name: str, headline: MetricRecord, wordings: Sequence[MetricRecord], group: dict[str, str]
-) -> MetricRecord:
-    first = wordings[0]
-    values = [metric.value for metric in wordings if metric.value is not None]
-    is_whole = len(values) == len(wordings)
-    what = f"{first.name} over {len(wordings)} wordings"
-    return MetricRecord(
-        name=name,
-        value=_SPREAD_OF[name](values) if is_whole else None,
-        lower=None,
-        upper=None,
-        n=first.n,
-        unit=POINTS if first.unit in FRACTIONS else first.unit,
-        direction="lower",
-        method=f"{_NO_INTERVAL[name]}; {what}" if is_whole else f"{what}, one of which has no value",
-        scorer=headline.scorer,
-        signature=headline.signature,
-        group=group,
-    )

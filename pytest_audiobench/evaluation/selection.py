@@ -62,6 +62,11 @@ class Selection:
     def limited(self) -> bool:
         return len(self.samples) < self.size
 
+    def without(self, ids: frozenset[str]) -> Selection:
+        """The selection without these samples."""
+        samples = [selected for selected in self.samples if selected.sample.id not in ids]
+        return replace(self, size=self.size - len(self.samples) + len(samples), samples=samples)
+
 
 def select(
     dataset: Dataset,

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import NamedTuple, Protocol, TypeVar, cast
 
+from msgspec.structs import replace
+
 from pytest_audiobench.evaluation.perturbation_series import Identity, SampleScore, unperturbed
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record, wording_spreads
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record
+from pytest_audiobench.evaluation.wording_figures import WordedScore, wording_figures
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import (
+    AspectRecord,
     CoverageRecord,
     CurveRecord,
     ItemRecord,
@@ -54,7 +60,7 @@ class PooledRow(NamedTuple):
 
 def is_pooled(item: ItemRecord) -> bool:
     """Whether an item is of its suite: also a perturbed control, which is in the figures over perturbations alone."""
-    return item.outcome != "skipped" and not (item.control and item.perturbation is None)
+    return item.outcome != "skipped" and item.pooled and not (item.control and item.perturbation is None)
 
 
 class Pool:
@@ -96,33 +102,46 @@ class Pool:
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
-        curves, perturbations = self._perturbation_figures()
-        metrics = [metric for scorer in self._rows for metric in self._metrics(*scorer)]
+        curves, perturbations, aspects = self._perturbation_figures()
+        # What only read controls, as a judge of free answers, is no scorer of the suite.
+        scorers = dict.fromkeys((scorer.name, scorer.signature) for item in self._own for scorer in item.scorers)
+        metrics = [metric for scorer in scorers for metric in self._metrics(*scorer)]
+        worded = wording_figures([metric for metric in metrics if WITHOUT not in metric.group], self._worded)
         return SuiteRecord(
             name=self.name,
             model=self.model,
             n=sum(item.n for item in self._own),
             evals=len(self._own),
             limited=any(item.limited for item in self._own),
-            scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
-            metrics=[*metrics, *wording_spreads(metrics)],
+            scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in scorers],
+            metrics=[*metrics, *worded],
             hashes=pooled_hashes(self._own),
             curves=curves,
             perturbations=perturbations,
+            aspects=aspects,
         )
+
+    def _worded(self, scorer: str, signature: str, group: Mapping[str, str]) -> list[WordedScore]:
+        return [
+            WordedScore(row.statistics, row.cluster, "parsed" in row.status)
+            for row in self._rows[scorer, signature]
+            if not self.items[row.item].control and group.items() <= row.groups.items()
+        ]
 
     @property
     def _own(self) -> list[ItemRecord]:
         """Without controls."""
         return [item for item in self.items if not item.control]
 
-    def _perturbation_figures(self) -> tuple[list[CurveRecord], list[PerturbationsRecord]]:
+    def _perturbation_figures(self) -> tuple[list[CurveRecord], list[PerturbationsRecord], list[AspectRecord]]:
         if not any(item.perturbation for item in self.items):
-            return [], []
+            return [], [], []
         # Most suites have no perturbation, and need none of this arithmetic.
+        from pytest_audiobench.evaluation.aspects import aspects
         from pytest_audiobench.evaluation.curves import figures
 
-        return figures(self.items, {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()})
+        scores = {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()}
+        return *figures(self.items, scores), list(aspects(self.items, scores))
 
     def _coverage(self, name: str, signature: str) -> CoverageRecord:
         scorers = (scorer for item in self._own for scorer in item.scorers)
@@ -139,6 +158,27 @@ class Pool:
             for name in names:
                 if name not in SHARES:
                     yield _pooled_metric(name, (scorer, signature), members, epochs, group)
+        for name in names:
+            if name not in SHARES:
+                yield from self._averages(name, (scorer, signature))
+
+    def _averages(self, name: str, scorer: tuple[str, str]) -> Iterator[MetricRecord]:
+        """The suite's declared averages of a metric, the innermost first: each over all of its parts, or not at all."""
+        parts: dict[tuple[str, ...], list[MetricRecord]] = {}
+        counts: dict[str, int] = {}
+        # A record on disk has them in the order of their names: what more evals count in is further out.
+        members = Counter(average for item in self._own for average in item.averages)
+        for item in self._own:
+            for metric in item.metrics if item.averages else ():
+                if (metric.name, metric.scorer, metric.signature, metric.group) == (name, *scorer, {}):
+                    outermost_first = sorted(item.averages, key=lambda average: -members[average])
+                    parts.setdefault(tuple(outermost_first), []).append(metric)
+                    counts |= item.averages
+        for depth in range(max(map(len, parts), default=0), 0, -1):
+            for path in [path for path in parts if len(path) == depth]:
+                if len(parts[path]) == counts[path[-1]] and None not in [part.value for part in parts[path]]:
+                    yield (mean := _mean(parts[path], path[-1]))
+                    parts.setdefault(path[:-1], []).append(mean)
 
     def _names(self, scorer: str, signature: str) -> list[str]:
         """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
@@ -190,6 +230,26 @@ def _without_failures(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str
         others = [row for row in rows if failure not in row.status]
         if len(others) < len(rows):
             yield {WITHOUT: failure}, others
+
+
+def _mean(parts: Sequence[MetricRecord], name: str) -> MetricRecord:
+    """The mean of ``parts``, each counted once whatever its samples, with an interval from theirs."""
+    values = [float(part.value or 0) for part in parts]
+    mean, ends = math.fsum(values) / len(parts), []
+    for end in ([part.lower for part in parts], [part.upper for part in parts]):
+        far = math.hypot(*(value - each for value, each in zip(values, end, strict=True) if each is not None)) / len(
+            parts
+        )
+        ends.append(None if None in end else far)
+    return replace(
+        parts[0],
+        value=mean,
+        lower=None if ends[0] is None else mean - ends[0],
+        upper=None if ends[1] is None else mean + ends[1],
+        n=sum(part.n for part in parts),
+        method=f"mean of {len(parts)} parts; MOVER of their intervals, as if none shared a clip",
+        group={"average": name},
+    )
 
 
 def _pooled_metric(

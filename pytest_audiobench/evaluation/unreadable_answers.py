@@ -9,6 +9,7 @@ from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.confusion import gives_letters
 from pytest_audiobench.evaluation.scoring import ScoredSample, are_unreadable
+from pytest_audiobench.evaluation.wording_figures import votes
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ALARM, PerturbationRecord
@@ -69,9 +70,14 @@ class UnreadableAnswers:
             return []
         reasons = ", ".join(f"{each} {name.replace('_', ' ')}" for name, each in sorted(self._statuses.items()))
         what = f"verdicts of {self._scorer.judge}" if self._scorer.judge else "answers"
+        if wordings := votes(self._scorer.signature):
+            what = f"votes of {wordings} wordings"
+            reason = "a vote is level, or most of its answers have no value; each wording has a number of its own"
+        else:
+            reason = f"it said {', '.join(self._texts)}; expected was {self._expected}"
         return [
             f"{ALARM} {count} of {self._answers} {what} {_UNREADABLE}{reasons}), so {self._scorer.metrics[0]} tells "
-            f"nothing of what the model knows: it said {', '.join(self._texts)}; expected was {self._expected}"
+            f"nothing of what the model knows: {reason}"
         ]
 
 
@@ -84,7 +90,9 @@ def _text(answers: SampleAnswers, stage: str) -> str:
 def _expected(protocol: Protocol, sample: Sample) -> str:
     scorer = protocol.scorers[0]
     if scorer.judge:
-        return f"a verdict that {scorer.name} reads"
+        fields = dict(field.partition(":")[::2] for field in scorer.signature.split("|"))
+        form = f" of the form {fields['parse']}" if "parse" in fields else ""
+        return f"a verdict{form}, as {scorer.name} reads it"
     labels = [_short(label, _LONGEST_LABEL) for label in protocol.answering.choices(sample)]
     if not labels:
         return _FORMS.get(protocol.expects, f"what {scorer.name} reads")

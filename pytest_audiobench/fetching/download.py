@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 import ssl
 import string
 import time
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 PART, TAG = ".part", ".tag"
 """What the name of an unfinished file ends with, and that of the entity tag it is of."""
-_TRIES = 4
+_TRIES, _TRIES_TO_REACH = 4, 2
 _FIRST_WAIT_S = 1.0
 _MOST_WAIT_S = 120.0
 _PARTIAL, NO_SUCH_RANGE = 206, 416
@@ -43,6 +44,10 @@ class Passing(Exception):
         self.wait_s = wait_s
 
 
+class Unreachable(Passing):
+    """No connection: the name is not known, or nobody is there."""
+
+
 class Reply(NamedTuple):
     """A server's reply to a request for a file from some byte on."""
 
@@ -56,18 +61,25 @@ Opener = Callable[[Mapping[str, str]], AbstractContextManager[Reply]]
 """Sends a request with these headers; raises :class:`Passing` and FatalError for what is no reply with content."""
 
 
-def tried(call: Callable[[], T]) -> T:
-    """What ``call`` returns, after up to four tries. Raises InfrastructureError after these."""
+def tried(call: Callable[[], T], *, first: bool = False) -> T:
+    """What ``call`` returns, after up to four tries. Raises InfrastructureError after these.
+
+    ``first`` is of a place that was not asked before: one that cannot be reached then is tried twice alone, since many
+    places wait for it, and without a network none of them is there.
+    """
+    tries = _TRIES
     for number in range(_TRIES):
         try:
             return call()
         except Passing as error:
             failure = error
+            tries = _TRIES_TO_REACH if first and isinstance(error, Unreachable) else _TRIES
+        if number + 1 >= tries:
+            break
         if failure.wait_s is not None and failure.wait_s > _MOST_WAIT_S:
             raise InfrastructureError(f"{failure}, and asks to be left alone for {failure.wait_s:.0f} s: try later")
-        if number < _TRIES - 1:
-            time.sleep(_FIRST_WAIT_S * 2**number if failure.wait_s is None else failure.wait_s)
-    raise InfrastructureError(f"{failure}, {_TRIES} times in a row: try again later; what has arrived is kept")
+        time.sleep(_FIRST_WAIT_S * 2**number if failure.wait_s is None else failure.wait_s)
+    raise InfrastructureError(f"{failure}, {number + 1} times in a row: try again later; what has arrived is kept")
 
 
 def download(file: Path, where: str, opener: Opener, count: Count) -> None:
@@ -177,7 +189,7 @@ class UrlFile:
                 length = reply.headers.get("content-length", "")
                 return reply.headers.get("etag", ""), int(length) if length.isdecimal() else None
 
-        etag, size = tried(ask)
+        etag, size = tried(ask, first=True)
         file = PlaceFile(self._name, size or self._fetch.bytes, self._fetch.sha256, self._fetch.md5)
         return Listing(etag, [file])
 
@@ -218,6 +230,7 @@ def _opened(url: str, where: str, headers: Mapping[str, str], method: str = "GET
             raise FatalError(f"{where} has a certificate that nobody vouches for: do not trust it") from None
         if isinstance(error.reason, FileNotFoundError):
             raise refusal(404, where) from None
-        raise Passing(f"the connection to {where} failed ({error.reason})") from None
+        gone = Unreachable if isinstance(error.reason, socket.gaierror | ConnectionRefusedError) else Passing
+        raise gone(f"the connection to {where} failed ({error.reason})") from None
     except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
         raise Passing(f"the connection to {where} broke ({type(error).__name__})") from None

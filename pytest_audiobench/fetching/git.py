@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pytest_audiobench.datasets.declaration import Fetch
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.fetching.download import Passing, tried
+from pytest_audiobench.fetching.download import Passing, Unreachable, tried
 from pytest_audiobench.fetching.place import Count, Listing, PlaceFile, check_paths, shown, wanted
 
 _CLONE = ".git"
@@ -34,6 +34,7 @@ _OF_A_REPOSITORY = {
 """What git sets for a hook, of the repository that the hook is run in."""
 _GONE = ("not our ref", "couldn't find remote ref", "no such remote ref", "bad object", "unadvertised object")
 _DENIED = ("authentication failed", "could not read username", "could not read password", "permission denied", "403")
+_UNREACHABLE = ("could not resolve host", "failed to connect", "couldn't connect")
 _MISSING = ("not found", "does not exist", "does not appear to be a git repository")
 
 
@@ -49,9 +50,9 @@ class GitRepository:
 
     def listing(self, revision: str | None) -> Listing:
         """The files of the commit, whose objects are fetched without their contents where the server can do that."""
-        commit = revision or tried(self._head)
+        commit = revision or tried(self._head, first=True)
         if not self._has(commit):
-            tried(partial(self._fetch, commit))
+            tried(partial(self._fetch, commit), first=True)
         tree = self._git("ls-tree", "-r", "-z", "--full-tree", commit)
         entries = [entry.split(b"\t", 1) for entry in tree.split(b"\0") if entry]
         modes = {os.fsdecode(path): information.decode().split() for information, path in entries}
@@ -156,4 +157,5 @@ class GitRepository:
                 f"{self.address} is not there any more: look for it at its publisher's, correct [[fetch]] in the file, "
                 "or take it from a folder with --from"
             )
-        return Passing(f"git cannot fetch {self.address} ({shown(says)[:300]})")
+        gone = Unreachable if any(words in lower for words in _UNREACHABLE) else Passing
+        return gone(f"git cannot fetch {self.address} ({shown(says)[:300]})")

@@ -10,10 +10,13 @@ from typing import Any
 
 from pytest_audiobench.datasets.declaration import Fetch
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.fetching.download import TIMEOUT_S, Passing, Reply, download, refusal, tried
+from pytest_audiobench.fetching.download import TIMEOUT_S, Passing, Reply, Unreachable, download, refusal, tried
 from pytest_audiobench.fetching.place import Count, Listing, PlaceFile, check_paths, wanted
 from pytest_audiobench.fetching.progress import Stopped
 from pytest_audiobench.sharing.hub import TemporaryHubError, hub_api
+
+_TIMEOUT_S = 15.0
+"""How long the hub may take to say what a repository's commit is."""
 
 
 class HubDataset:
@@ -34,11 +37,14 @@ class HubDataset:
     def listing(self, revision: str | None) -> Listing:
         def ask() -> tuple[str, list[PlaceFile]]:
             with judged(self._where, self.page, revision):
-                commit = revision or str(self._api.repo_info(self._repo, repo_type=self.kind).sha)
+                # Asked for a pinned commit too: where the hub cannot be reached it says so at once, while the library
+                # tries a listing again and again.
+                info = self._api.repo_info(self._repo, repo_type=self.kind, revision=revision, timeout=_TIMEOUT_S)
+                commit = revision or str(info.sha)
                 tree = self._api.list_repo_tree(self._repo, recursive=True, repo_type=self.kind, revision=commit)
                 return commit, [_listed(entry) for entry in tree if hasattr(entry, "size")]
 
-        commit, tree = tried(ask)
+        commit, tree = tried(ask, first=True)
         files = list(wanted(tree, self._patterns, self._where))
         check_paths((file.path for file in files), self._where)
         return Listing(commit, files)
@@ -113,8 +119,8 @@ def _sentence(error: Exception, where: str, page: str, revision: str | None) -> 
     # httpx's errors by their library's name, since that differs between versions.
     if isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError):
         return error
-    if isinstance(error, OSError) or {"TransportError", "StreamError"} & {
-        kind.__name__ for kind in type(error).__mro__
-    }:
-        return Passing(f"{where}: the connection failed ({type(error).__name__})")
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, OSError) or {"TransportError", "StreamError"} & kinds:
+        gone = Unreachable if {"ConnectError", "ConnectTimeout"} & kinds else Passing
+        return gone(f"{where}: the connection failed ({type(error).__name__})")
     return FatalError(f"{where} answered with what no hub answers ({type(error).__name__}): correct HF_ENDPOINT")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from pytest_audiobench.datasets.catalogue import LOADERS
 from pytest_audiobench.datasets.declaration import Fetch
 from pytest_audiobench.datasets.fetch_records import fetch_name, read_record
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
@@ -168,7 +169,8 @@ def _lacking(part: PartRecord, folder: Path) -> Sequence[str]:
 
 
 def _without_fetch(data: WantedData) -> str:
-    name = " and ".join(data.names)
+    # Where the folder is that of a benchmark, its files are taken over by that name, whatever else reads them.
+    name = data.root if data.root in LOADERS else " and ".join(data.names)
     how = f"--ab-data={data.root}=FOLDER points to it, and audiobench fetch {name} --from FOLDER takes it over"
     if data.obtain:
         return f"{name} cannot be fetched: {data.obtain}; then {how}"

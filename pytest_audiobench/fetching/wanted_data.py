@@ -49,7 +49,7 @@ class WantedData:
 
     def add(self, declared: Declaration, cases: Iterable[Mapping[str, str]]) -> None:
         """Want also what evals with the parameters ``cases`` need."""
-        name, licence = declared.name.partition("/")[0], declared.source.licence
+        name, licence = declared.set_name.partition("/")[0], declared.source.licence
         self.names += [] if name in self.names else [name]
         self.licences += [] if licence is None or licence in self.licences else [licence]
         self.obtain = self.obtain or declared.source.obtain or ""
@@ -60,7 +60,7 @@ class WantedData:
                     self._want(fetch, case, declared)
 
     def _want(self, fetch: Fetch, case: Mapping[str, str], declared: Declaration) -> None:
-        filled, name = declared.filled, declared.name
+        filled, name = declared.filled, declared.set_name
         written = [*fetch.files, *filter(None, (fetch.git, fetch.url, fetch.into))]
         # What its paths name, and what it says itself, is all that tells which evals need it.
         keys = [

@@ -15,12 +15,16 @@ from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.gate.threshold_syntax import margin_of, point
 from pytest_audiobench.metrics.estimates import value_of
-from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.records.run import NoiseShare
+from pytest_audiobench.stats import special
 from pytest_audiobench.stats.drops import Question
-from pytest_audiobench.stats.intervals import Floats, standard_error
+from pytest_audiobench.stats.intervals import CONFIDENCE, Floats, standard_error
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
+from pytest_audiobench.stats.paired import FEWEST, Spread, Unseen
+from pytest_audiobench.stats.paired_bootstrap import FEWEST_OF_SUMS
 from pytest_audiobench.stats.power import (
     fewest,
     flips_detectable,
@@ -33,6 +37,8 @@ from pytest_audiobench.stats.power import (
 
 ASSUMED_FLIPS = 0.02
 """The share of flips where nothing says how many there are."""
+OWN_ERROR = "two runs' scores taken to be correlated by one half"
+"""What is assumed in place of flips where scores are not right or wrong and no pairs were measured."""
 MOST_TIMES = 100
 """Times the present samples from which on more of them are no remedy."""
 
@@ -106,6 +112,7 @@ def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQ
     before = value_of(kind, samples.values)
     impossible = _impossible(kind, before, drop, margin)
     detectable, needed, why = _reach(kind, samples, drop, question, impossible)
+    flip = samples.variance is not None or _errors_of(kind, samples) is None
     return Power(
         eval=side.eval,
         model=side.model,
@@ -113,14 +120,14 @@ def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQ
         unit=kind.unit,
         n=len(samples.values),
         clusters=None if samples.clusters is None else len(set(samples.clusters)),
-        flips=samples.flips,
-        flips_from=samples.flips_from,
+        flips=samples.flips if flip else None,
+        flips_from=samples.flips_from if flip else OWN_ERROR,
         drop=drop,
         margin=margin,
         detectable=detectable,
         needed=needed,
         unpaired=_samples_without_pairs(kind, samples.values, before, drop, question),
-        note=why or _advice(len(samples.values), samples.flips, needed),
+        note=why or _advice(len(samples.values), samples.flips if flip else None, needed),
     )
 
 
@@ -141,17 +148,59 @@ def _reach(
     n = len(samples.values)
     if n < 2:
         return None, None, "fewer than 2 samples"
-    if samples.clusters is None and samples.flips is not None and _are_answers(kind, samples.values):
+    if samples.clusters is None and samples.flips is not None and are_answers(kind, samples.values):
         seen = flips_detectable(n, samples.flips, question)
         needed = None if impossible else flips_needed(drop, samples.flips, question)
     else:
-        spread = _spread_of(kind, samples)
+        spread = _errors_of(kind, samples) or _spread_of(kind, samples)
         if isinstance(spread, str):
             return None, None, spread
         seen = spread.detectable(question)
         needed = None if impossible else spread.needed(drop, question)
     too_few = seen is None and needed is not None
     return seen, needed, impossible or "too few samples to call any drop a regression" * too_few
+
+
+class _Errors(NamedTuple):
+    """The variance of a drop of ``n`` pairs in ``units``, as the gate has it; ``fewest`` have a test.
+
+    A value's ``own`` variance grows with its ``rate`` of errors, 0 where it has none: what a drop brings is taken to be
+    spread over the samples as the baseline's errors are, and the two runs' scores to be correlated by one half.
+    """
+
+    variance: float
+    own: float
+    rate: float
+    span: float
+    n: int
+    units: int
+    fewest: int
+
+    def detectable(self, question: Question) -> float | None:
+        """The least drop that is seen with the asked power."""
+        low, high = question.margin, self.span
+        if not math.isfinite(high):
+            return self._reach(0.0, self.units, question) if self.units >= self.fewest else None
+        if not self._sees(high, self.units, question):
+            return None
+        while high - low > 1e-6 * self.span:
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if self._sees(middle, self.units, question) else (middle, high)
+        return high
+
+    def needed(self, drop: float, question: Question) -> int | None:
+        """The samples, in clusters as they are now, that see ``drop``."""
+        units = fewest(lambda count: self._sees(drop, count, question))
+        return None if units is None else math.ceil(units * self.n / self.units)
+
+    def _sees(self, drop: float, units: int, question: Question) -> bool:
+        return units >= self.fewest and self._reach(drop, units, question) <= drop
+
+    def _reach(self, drop: float, units: int, question: Question) -> float:
+        failures = Unseen(self.span, units * self.n / self.units)
+        growth = 1.0 + drop / self.rate if self.rate > 0.0 else 1.0
+        error = math.sqrt((self.variance + self.own * (growth - math.sqrt(growth))) * self.units / units)
+        return Spread(error, 0.0, units - 1, failures, failures._replace(span=math.inf)).detectable(question)
 
 
 class _Spread(NamedTuple):
@@ -206,22 +255,51 @@ class _Spread(NamedTuple):
         return flips_power(units, drop / self.span, self.flips, shares) >= question.power
 
 
+def _errors_of(kind: MetricKind, samples: _Samples) -> _Errors | None:
+    """That of the measured pairs; else that of the run's own value, as if two runs' scores were correlated by one half.
+
+    None for right and wrong answers, where flips are given, and where nothing varies.
+    """
+    if samples.flips_from == "given" or are_answers(kind, samples.values):
+        return None
+    own = _own_error(kind, samples.values, samples.clusters) ** 2
+    variance = own if samples.variance is None else samples.variance
+    if not variance > 0.0:
+        return None
+    units = len(samples.values if samples.clusters is None else set(samples.clusters))
+    rate = value_of(kind, samples.values) if kind.unit in ERROR_RATES else 0.0
+    known_from = FEWEST_OF_SUMS if kind.parts is None else FEWEST
+    return _Errors(variance, own if rate > 0.0 else 0.0, rate, span(kind.unit), len(samples.values), units, known_from)
+
+
+def _own_error(kind: MetricKind, values: Sequence[Statistics], clusters: Sequence[Hashable] | None) -> float:
+    """The standard error of one run's value; NaN where it is not known."""
+    if (moves := residuals(kind, values)) is not None:
+        return standard_error(moves, clusters)
+    if kind.summed is None:
+        return math.nan
+    estimate = kind.estimate(values, clusters)
+    if estimate.lower is None or estimate.upper is None:
+        return math.nan
+    return (estimate.upper - estimate.lower) / 2.0 / float(special.ndtri(0.5 + CONFIDENCE / 2.0))
+
+
 def _spread_of(kind: MetricKind, samples: _Samples) -> _Spread | str:
     n, units = len(samples.values), len(set(samples.clusters)) if samples.clusters is not None else len(samples.values)
     if units < 2:
         return "1 cluster, 2 needed"
     least, most = (0.0, 1.0) if kind.unit in ERROR_RATES else RANGES.get(kind.unit, (0.0, math.inf))
-    residuals = _residuals(kind, samples.values)
+    moves = residuals(kind, samples.values)
     design = 1.0
-    if residuals is not None and samples.clusters is not None and (unclustered := standard_error(residuals)) > 0.0:
+    if moves is not None and samples.clusters is not None and (unclustered := standard_error(moves)) > 0.0:
         # Pairs of one cluster change together no less than they score alike.
-        design = max(1.0, (standard_error(residuals, samples.clusters) / unclustered) ** 2)
+        design = max(1.0, (standard_error(moves, samples.clusters) / unclustered) ** 2)
     variance = samples.variance
     if variance is None:
-        if residuals is None or samples.flips is None:
+        if moves is None or samples.flips is None:
             return f"how {kind.name} varies between runs is not known from one: give --against RUN"
         # A flip turns a right or wrong answer; of other scores it is taken to draw another sample's.
-        per_flip = 1.0 if _are_answers(kind, samples.values) else 2.0 * float(residuals.var())
+        per_flip = 1.0 if are_answers(kind, samples.values) else 2.0 * float(moves.var())
         variance = samples.flips * per_flip * design / n
     return _Spread(variance, most - least, design, samples.flips or 0.0, n, units)
 
@@ -235,7 +313,11 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     if against is None:
         flips, known_from = (ASSUMED_FLIPS, "assumed") if query.flips is None else (query.flips, "given")
         if query.flips is None and side.noise is not None:
-            flips, known_from = 1.0 - side.noise.same_answers, "the model's noise floor"
+            own = [each for each in side.noise.measured if (each.metric, each.dataset) == (kind.name, side.dataset)]
+            floors: Sequence[NoiseShare] = own or [side.noise]
+            flips = max(map(_changed, floors))
+            where = f"on {side.dataset}" if own else "on other data, the worst"
+            known_from = f"the model's noise floor {where}" if side.noise.measured else "the model's noise floor"
         return _Samples(values, clusters, flips, known_from, None)
     if (reason := mismatch(side, against, scorer)) is not None:
         raise UsageError(f"{side.eval} cannot be compared with {against.source} to count what differs: {reason}")
@@ -257,7 +339,12 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     return _Samples(values, clusters, flips, "measured between the two", variance)
 
 
-def _residuals(kind: MetricKind, values: Sequence[Statistics]) -> Floats | None:
+def _changed(noise: NoiseShare) -> float:
+    """The share of outcomes that are others when the model is asked again; of answers, where no more is known."""
+    return 1.0 - (noise.same_answers if noise.same_outcomes is None else noise.same_outcomes)
+
+
+def residuals(kind: MetricKind, values: Sequence[Statistics]) -> Floats | None:
     """By how much each sample moves the ratio times n; None where the metric is no ratio of sums."""
     if kind.parts is None:
         return None
@@ -265,11 +352,12 @@ def _residuals(kind: MetricKind, values: Sequence[Statistics]) -> Floats | None:
     total = float(wholes.sum())
     if not total > 0.0:
         return None
-    residuals: Floats = (tops - tops.sum() / total * wholes) * len(wholes) / total
-    return residuals
+    moves: Floats = (tops - tops.sum() / total * wholes) * len(wholes) / total
+    return moves
 
 
-def _are_answers(kind: MetricKind, statistics: Sequence[Statistics]) -> bool:
+def are_answers(kind: MetricKind, statistics: Sequence[Statistics]) -> bool:
+    """Whether each sample is right or wrong."""
     return kind.parts is not None and all(kind.parts(sample) in ((0.0, 1.0), (1.0, 1.0)) for sample in statistics)
 
 
@@ -277,7 +365,7 @@ def _samples_without_pairs(
     kind: MetricKind, values: Sequence[Statistics], before: float, drop: float, question: Question
 ) -> int | None:
     after = before - drop if kind.direction == "higher" else before + drop
-    if not _are_answers(kind, values) or not 0.0 <= after <= 1.0 or question.margin > 0.0:
+    if not are_answers(kind, values) or not 0.0 <= after <= 1.0 or question.margin > 0.0 or drop <= 0.0:
         return None
     # One-sided at the level is two-sided at twice it.
     return math.ceil(two_shares_needed(before, after, min(1.0, 2.0 * question.level), question.power))

@@ -4,8 +4,12 @@ Verdicts, by formula:
 
 - pass: the one-sided upper bound of the drop (at 1 - alpha) is below the margin,
 - regressed: the test of "the drop is at most the margin" gives p <= alpha / lines,
-- inconclusive: neither,
+- inconclusive: neither; or, where the run asks for it, regressed by no more than the noise floor of the baseline's
+  model on the same data, measured over as many samples or more,
 - not comparable: the two sides do not match, or their asking failed, past the limit.
+
+A pass that is better by more than chance is shown as improved: the test of "it is no better", adjusted over all lines
+of the run, gives q <= alpha. It is a pass in all else, and makes up for no regression.
 
 Where exactly the same model gave exactly the same answers there is nothing to test: it has not changed, and passes.
 
@@ -29,16 +33,18 @@ from pytest_audiobench.evaluation.comparable_eval import (
     statistics_of,
 )
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
+from pytest_audiobench.gate.noise_floor import excusing_floor, floor_text, is_within, noise_floor
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
 from pytest_audiobench.gate.threshold_syntax import margin_of
 from pytest_audiobench.gate.thresholds import Line as Line
 from pytest_audiobench.gate.thresholds import Terms as Terms
+from pytest_audiobench.metrics.definitions.words import trimmed_names
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.records.run import RegressionRecord, RegressionStatus
+from pytest_audiobench.records.run import NoiseMeasurement, RegressionRecord, RegressionStatus
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 
@@ -59,7 +65,11 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     said, before = ({name: side.hashes.get(name) for name in ("run_hash", "verdicts")} for side in (here, baseline))
     if said == before and "run_hash" in here.hashes:
         return test.unchanged(pairs)
-    return test.decided(pairs, noise_text(baseline.noise, here.noise))
+    floor = noise_floor(test.kind.name, here.dataset, baseline.noise, here.noise)
+    # Noise that came with the change is a part of it, and is no excuse for it.
+    is_headline = terms.excuses_noise and test.scorer == here.headline
+    excuse = excusing_floor(test.kind.name, here.dataset, len(pairs.rows), baseline.noise) if is_headline else None
+    return test.decided(pairs, noise_text(baseline.noise, here.noise), floor, excuse)
 
 
 def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord | None:
@@ -99,7 +109,7 @@ class _LineTest:
             raise UsageError(f"{here.eval} has no scorer {scorer!r}; it has {', '.join(here.scorers)}")
         names = here.metrics.get(scorer, ())
         name = line.metric or names[0]
-        if name not in (*names, *SHARES):
+        if name not in (*names, *SHARES, *trimmed_names(names)):
             raise UsageError(f"{here.eval} does not measure {name} by {scorer}; it measures {', '.join(names)}")
         if name == ERRORS:
             raise UsageError(
@@ -138,7 +148,14 @@ class _LineTest:
         no_change = Drop(0.0, None, None, 0.0, None, None, "identity")
         return self._record("pass", pairs, no_change, (value, value), why, clusters=_clusters(pairs))
 
-    def decided(self, pairs: Pairs, noise: str = "") -> RegressionRecord:
+    def decided(
+        self,
+        pairs: Pairs,
+        noise: str = "",
+        floor: NoiseMeasurement | None = None,
+        excuse: NoiseMeasurement | None = None,
+    ) -> RegressionRecord:
+        """The verdict; a drop within the ``floor`` is said to be, and a regression within the ``excuse`` is none."""
         before = [self._statistics(row) for row, _ in pairs.rows]
         after = [self._statistics(row) for _, row in pairs.rows]
         try:
@@ -160,7 +177,13 @@ class _LineTest:
         moves = [moved(self.kind, *pair) for pair in zip(before, after, strict=True)]
         counts = (moves.count(1), moves.count(-1))
         record = self._record(status, pairs, drop, values, "", counts, names)
-        return structs.replace(record, detail=sentence(record) + noise)
+        detail = sentence(record) + noise
+        if status != "pass" and is_within(record.drop, floor):
+            assert floor is not None
+            excused = status == "regressed" and is_within(record.drop, excuse)
+            detail += f"; {floor_text(floor)}{', so that it is inconclusive' * excused}"
+            status = "inconclusive" if excused else status
+        return structs.replace(record, status=status, detail=detail)
 
     def _statistics(self, row: ComparableSample) -> Statistics:
         statistics = statistics_of(row, self.scorer, self.kind.name)
@@ -195,6 +218,9 @@ class _LineTest:
             clusters=len(set(clusters)) if clusters is not None else None,
             worse=moves[0],
             better=moves[1],
+            p_better=drop.p_better,
+            # What holds of a line alone; the run's other lines can only make it less.
+            q_better=None if drop.p_better is None else min(1.0, drop.p_better * self.terms.lines),
             left_out=pairs.left_out if pairs else {},
             examples=pairs.examples if pairs else {},
             method=drop.method,

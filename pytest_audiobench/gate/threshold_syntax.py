@@ -3,7 +3,7 @@ r"""The text of a threshold: ``accuracy >= 0.55``, ``wer.upper <= 12%``, ``accur
     threshold = what [ ".lower" | ".upper" ] operator limit | what ".drop" "<=" margin
     what      = metric [ "[" field "=" value { "," field "=" value } "]" ]
     operator  = ">=" | ">" | "<=" | "<"
-    limit     = number [ "%" ]
+    limit     = number [ "%" | "pp" ]
     margin    = number [ "pp" ]
 
 A field or value that holds any of , = [ ] " or begins or ends with a space stands in double quotes, where
@@ -31,7 +31,7 @@ FORM = (
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"', re.DOTALL)
 _BARE = re.compile(r'[^\s,=\[\]"](?:[^,=\[\]"]*[^\s,=\[\]"])?', re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![0-9A-Za-z.])")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?:(?=pp)|(?![0-9A-Za-z.]))")
 _LONGEST = 1000
 
 
@@ -119,7 +119,9 @@ class _Reader:
     def limit(self) -> float:
         start = self.at
         number = self.take(_NUMBER, "a number, such as 0.55 or 55%")
-        percent = self.accept("%")
+        percent = self.accept("%") or bool(
+            self.text.startswith("pp", self.at) and self.accept("p") and self.accept("p")
+        )
         if percent and "e" in number.lower():
             self.at = start
             self.fail("a percentage without an exponent")

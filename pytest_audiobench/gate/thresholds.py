@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.perturbation_series import NEEDS, how_to_ask
 from pytest_audiobench.gate.threshold_syntax import (
     FORM,
     Bound,
@@ -19,9 +20,14 @@ from pytest_audiobench.gate.threshold_syntax import (
     margin_of,
     parse,
 )
+from pytest_audiobench.io.mistakes import near
+from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
+
+_MOST_GROUPS = 10
+"""Groups that are named where a threshold is on another."""
 
 MetricLookup: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
 """A metric by name and group ({"hop": "multi"}, {"scorer": "mmau-string"}), None where there is none."""
@@ -68,7 +74,8 @@ class Threshold:
             return f"{self} is more than one {unit}; write {self.limit:g}% for a percentage"
         if RANGES.get(kind.unit, (0.0, 1.0))[1] == 100.0 and 0.0 < self.limit < 1.0:
             return f"{self} is less than one of 100, which {self.metric} is out of"
-        if asks_more != (kind.direction == "higher"):
+        # What has the headline's unit has its direction, too, which is not known here.
+        if kind.unit and asks_more != (kind.direction == "higher"):
             better = "higher" if not asks_more else "lower"
             return f"{self} asks for a poor result: {self.metric} is better when {better}"
         if self.bound == ("upper" if asks_more else "lower"):
@@ -76,7 +83,9 @@ class Threshold:
         return ""
 
     def __str__(self) -> str:
-        return f"{self.subject} {self.operator} {self.limit!r}"
+        # A bare 1 would be taken for a point.
+        is_whole = abs(self.limit) == 1.0 and metric_kind(self.metric).unit == POINTS
+        return f"{self.subject} {self.operator} {f'{100 * self.limit:g}pp' if is_whole else repr(self.limit)}"
 
 
 def parse_threshold(text: str) -> Threshold | Line:
@@ -109,10 +118,19 @@ def parse_threshold(text: str) -> Threshold | Line:
             f"the threshold {text[:80]!r} has a percentage for its limit, and {kind.name} is in {kind.unit}, which is "
             "no fraction of one: write the number as it is reported"
         )
-    if kind.unit == POINTS and not -1.0 < parts.limit < 1.0:
+    if kind.unit != POINTS and text.rstrip().endswith("pp"):
         raise UsageError(
-            f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies: points are "
-            f"fractions of one; write {parts.limit:g}% for {parts.limit:g} points"
+            f"the threshold {text[:80]!r} has points for its limit, which differences such as lift are in, and "
+            f"{kind.name} is none: write a percentage, or the number as it is reported"
+        )
+    # A 1 that was meant as a point would be a hundred of them; what is written in points is meant.
+    is_in_points = text.rstrip().endswith(("pp", "%"))
+    if kind.unit == POINTS and not (-1.0 <= parts.limit <= 1.0 if is_in_points else -1.0 < parts.limit < 1.0):
+        hint = (
+            "" if is_in_points else f": points are fractions of one; write {parts.limit:g}pp for {parts.limit:g} points"
+        )
+        raise UsageError(
+            f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies{hint}"
         )
     least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
     if not least <= parts.limit <= most:
@@ -125,16 +143,19 @@ def parse_threshold(text: str) -> Threshold | Line:
     return Threshold(*parts, text=text)
 
 
-def check_threshold(threshold: Threshold, lookup: MetricLookup) -> Verdict:
-    """The verdict on ``threshold`` by the metric that ``lookup`` yields.
+def check_threshold(threshold: Threshold, lookup: MetricLookup, keys: Sequence[str] = ()) -> Verdict:
+    """The verdict on ``threshold`` by the metric that ``lookup`` yields; ``keys`` are those that are on record.
 
     What cannot be compared does not pass: a metric or group that is not there, a value that is not a finite
-    number, and an interval that has no such bound each fail, with the reason as the verdict's detail.
+    number, an interval that has no such bound, and a limit that is none in the unit that only the result tells each
+    fail, with the reason as the verdict's detail.
     """
     text = threshold.text or str(threshold)
     metric = lookup(threshold.metric, dict(threshold.group))
     if metric is None:
-        return Verdict("fail", text, None, _missing_metric_text(threshold))
+        return Verdict("fail", text, None, _missing_metric_text(threshold, keys))
+    if not metric_kind(threshold.metric).unit and (mistake := _mistaken_limit(threshold, metric.unit)):
+        return Verdict("fail", text, float(metric), f"{text} {mistake}")
     why = f": {metric.method}" if metric.method else ""
     if not math.isfinite(metric):
         return Verdict(
@@ -152,16 +173,37 @@ def check_threshold(threshold: Threshold, lookup: MetricLookup) -> Verdict:
     return Verdict("fail", text, value, f"{value_shown} is not {threshold.operator} {threshold.limit!r} ({measured})")
 
 
+def _mistaken_limit(threshold: Threshold, unit: str) -> str:
+    """What is wrong with the limit for a number in ``unit``; nothing where it is one."""
+    is_percentage, (least, most) = threshold.text.rstrip().endswith("%"), RANGES.get(unit, (-math.inf, math.inf))
+    if is_percentage and unit and unit not in FRACTIONS:
+        return f"has a percentage for its limit, and {threshold.metric} is in {unit} here"
+    if not least <= threshold.limit <= most:
+        return f"has a limit outside {least:g} to {most:g}, where {threshold.metric} lies here"
+    if unit in ERROR_RATES and threshold.limit > 1.0 and not is_percentage:
+        return f"is more than one {unit.replace('errors', 'error')}; write {threshold.limit:g}% for a percentage"
+    return ""
+
+
 def _subject_without_bound(threshold: Threshold) -> str:
     return f"{threshold.metric}{group_text(threshold.group)}"
 
 
-def _missing_metric_text(threshold: Threshold) -> str:
-    if threshold.group:
-        return (
-            f"there is no {_subject_without_bound(threshold)}: no sample is in this group, or no scorer has this name"
-        )
+def _missing_metric_text(threshold: Threshold, keys: Sequence[str]) -> str:
     name = threshold.metric
+    if threshold.group:
+        subject = _subject_without_bound(threshold)
+        if name in keys and name in NEEDS:
+            return f"there is no {subject}: {name} is measured over all samples, and of no group"
+        groups = [key.removeprefix(name) for key in keys if key.startswith(f"{name}[")]
+        nearest_first = list(dict.fromkeys([*near(group_text(threshold.group), groups), *groups]))
+        more = f" and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
+        there = f"; there are {', '.join(nearest_first[:_MOST_GROUPS])}{more}" if groups else ""
+        return f"there is no {subject}: no sample is in this group, or no scorer has this name{there}"
+    if name in NEEDS:
+        return f"there is no {name} in this result: it {how_to_ask(name)}"
+    if name in BY_PEOPLE and not any(key.startswith(f"{name}[") for key in keys):
+        return f"there is no {name} in this result: no judged answer of it is labelled (--ab-human-labels)"
     return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[scorer=…])"
 
 
@@ -195,6 +237,8 @@ class Terms(NamedTuple):
     lines: int = 1
     most_unmatched: float = MOST_UNMATCHED
     """The share of unmatched samples beyond which two sides are not comparable."""
+    excuses_noise: bool = False
+    """Whether a regression within the model's measured noise floor is inconclusive."""
 
 
 class Verdict(NamedTuple):

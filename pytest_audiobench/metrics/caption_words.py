@@ -10,7 +10,8 @@ is taken out. This is a rule without Java to the same effect (16,034 distinct En
   number (``1,000``, ``10:30``); abbreviations and initials keep their dot (``mr.``, ``u.s.``); what looks like a tag
   is one word (``<unk>``);
 - brackets are named (``-lrb-`` for "("), the euro is ``$`` and the pound ``#``;
-- quotation marks, dashes, ``. ? ! , : ;`` and ``...`` are dropped, emoji too; other symbols are words, and so is a run
+- quotation marks, dashes, ``. ? ! , : ;`` and ``...`` are dropped, emoji too, and so is what is not seen (joiners,
+  marks of direction, variation selectors), which ends a word; other symbols are words, and so is a run
   such as ``?!``, which COCO's list of marks does not hold.
 
 What is written without spaces, such as Chinese and Japanese, is one word to both: captions in them want another
@@ -38,6 +39,11 @@ _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&
 
 # Signs that sit on letters are no letters to \w; most scripts of South Asia and the combining accents need them.
 _SIGNS = "\u0300-\u036f\u0900-\u0963\u0966-\u0e4e"
+# Of what is not seen, that of which the Java program makes no word: format characters, and marks that enclose.
+_UNSEEN = (
+    "\x81-\x84\x86-\x9f\u0488\u0489\u0604\u0605\u061c\u0890\u0891\u08e2\u180e\u1abe\u200b-\u200f\u202a-\u202e\u2060-\u2064"
+    "\u2066-\u206f\u20dd-\u20e0\u20e2-\u20e4\ua670-\ua672\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
+)
 _CHAR = rf"(?:[^\W_]|[{_SIGNS}])"
 _WORD = rf"{_CHAR}+(?:(?:[-\u2010\u2011_/.&]|(?<=[^\W\d_])'(?=[^\W\d_])){_CHAR}+)*"
 _TOKEN = re.compile(
@@ -54,7 +60,7 @@ _TOKEN = re.compile(
     | (?P<halves>(?<!\w)(?:{"|".join(_HALVES)})(?!\w))
     | (?P<word>{_WORD})
     | (?P<clitic>'(?:s|m|d|re|ve|ll)(?!\w))
-    | (?P<dropped>["'`.?!,:;\u2012-\u2015-]|[\U00010000-\U0010ffff\ufffd\ud800-\udfff\0-\x1f])
+    | (?P<dropped>["'`.?!,:;\u2012-\u2015-]|[\U00010000-\U0010ffff\ufffd\ud800-\udfff\0-\x1f{_UNSEEN}])
     | (?P<symbol>\S)
     """,
     re.VERBOSE,

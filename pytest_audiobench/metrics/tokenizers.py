@@ -41,7 +41,7 @@ SPM_MODELS = {
     ),
 }
 
-TOKENIZERS = ("13a", "zh", "ja-mecab", "ko-mecab", "char", "intl", *SPM_MODELS)
+TOKENIZERS = ("13a", "none", "zh", "ja-mecab", "ko-mecab", "char", "intl", *SPM_MODELS)
 
 _MODULES = {
     "ja-mecab": (("MeCab", "ipadic"), "pip install 'pytest-audiobench[ja]'"),

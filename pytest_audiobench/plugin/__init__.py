@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from pytest_audiobench.plugin import options
-from pytest_audiobench.plugin.eval_items import ITEM, is_eval
+from pytest_audiobench.plugin.eval_items import ITEM, MARKER, PERTURBATION, is_eval, marked
 from pytest_audiobench.plugin.stash import (
     CONTROLLER,
     DESELECTED,
@@ -48,7 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
+        "audiobench(suite=NAME, gpu=True, perturbations=[NAME, …]): name the suite that an eval belongs to; skip it "
+        "where there is no GPU; ask it under these perturbations too, as --ab-perturbations does",
     )
     config.addinivalue_line(
         "markers",
@@ -130,11 +131,16 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
-    if names := options.perturbations_of(metafunc.config):
-        from pytest_audiobench.datasets.perturbations.catalogue import with_clean
+    if names := options.perturbations_of(metafunc.config, metafunc.definition):
+        from pytest_audiobench.plugin.error_mapping import user_errors
 
-        names = with_clean(names)
-        metafunc.parametrize("_audiobench_perturbation", names, ids=names, indirect=True)
+        with user_errors():
+            from pytest_audiobench.datasets.perturbations.catalogue import with_clean
+
+            names = with_clean(names)
+        # The eval as it is keeps its name, by which baselines and thresholds know it.
+        ids = [pytest.HIDDEN_PARAM, *names[1:]]
+        metafunc.parametrize(PERTURBATION, names, ids=ids, indirect=True)
     models = options.models_of(metafunc.config)
     if len(models) > 1:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -182,12 +188,11 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if (marker := item.get_closest_marker("audiobench")) is None:
-        return
-    unknown = set(marker.kwargs) - {"suite", "gpu"}
-    if unknown or marker.args:
-        raise pytest.UsageError(f"{item.nodeid}: the audiobench marker takes suite=NAME and gpu=True, nothing else")
-    if marker.kwargs.get("gpu"):
+    for marker in item.iter_markers(MARKER):
+        if marker.args or set(marker.kwargs) - {"suite", "gpu", "perturbations"}:
+            takes = "takes suite=NAME, gpu=True and perturbations=[NAME, …], nothing else"
+            raise pytest.UsageError(f"{item.nodeid}: the audiobench marker {takes}")
+    if marked(item, "gpu"):
         from pytest_audiobench.plugin.workers import gpu_missing
 
         if reason := gpu_missing():

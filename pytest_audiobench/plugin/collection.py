@@ -27,6 +27,7 @@ from pytest_audiobench.plugin.eval_items import (
     MARKER,
     DeclaredEval,
     EvalItem,
+    is_beside,
     is_part,
     name_evals,
     named_evals,
@@ -77,7 +78,8 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.check_models()
         _check_rules_files(shared, items)
         _ = shared.rules, shared.encoder, shared.gate, shared.prompts, shared.data_folders
-        if shared.options.scorers or shared.options.required or shared.data_folders[0]:
+        options = shared.options
+        if options.scorers or options.required or shared.data_folders[0] or shared.corrections:
             from pytest_audiobench.plugin.given_names import check_names
 
             check_names(shared, items, partial(_whole_benchmark, config))
@@ -208,7 +210,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
-        shared.gate.lines = sum(max(1, eval_.lines) for eval_ in expected)
+        shared.gate.lines = max(1, sum(max(1, eval_.lines) for eval_ in expected if not eval_.beside))
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             selected_evals = [eval_.eval for eval_ in expected]
@@ -227,6 +229,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         from pytest_audiobench.plugin.run_plan import plan_lines
 
         plan = plan_lines(shared, selected, _READ_HERE)
+        if shared.gate is not None:
+            plan += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
     announcement = Announcement(expected, left_out, cautions, plan, missing, unknown, baseline, named)
     _announce(shared, session.items, announcement)
 
@@ -316,18 +320,18 @@ def _may_hold(path: Path, eval_: str) -> bool:
 
 
 def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequence[pytest.Item]) -> list[Expected]:
-    """What is to run. Of a file whose data is not on this machine that is one eval alone, which is skipped: those of
-    which nothing is required are deselected.
+    """What is to run. Of those of a file whose data is not on this machine that is one eval alone, which is skipped:
+    those of which nothing is required are deselected.
     """
     expected = {item: _expected(shared, item) for item in selected}
-    files: dict[Path, list[pytest.Item]] = {}
+    files: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in selected:
-        if item.stash.get(DECLARED, DeclaredEval()).data() is not None:
-            files.setdefault(item.path, []).append(item)
+        if data := item.stash.get(DECLARED, DeclaredEval()).data():
+            files.setdefault((item.path, data.root), []).append(item)
     needless: set[pytest.Item] = set()
     if files:
         from pytest_audiobench.plugin.needed_parts import is_absent
-    for path, items in files.items():
+    for (path, _), items in files.items():
         required = {item for item in items if expected[item].thresholds or expected[item].lines}
         if len(items) > 1 and is_absent(shared.places(path.parent), items):
             needless.update(set(items) - (required or {items[0]}))
@@ -340,10 +344,11 @@ def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
     alias = _alias(shared, item)
     declared = sum(len(rule.require) for rule in shared.rules.for_test(own.eval, alias))
     in_file = item.stash.get(DECLARED, DeclaredEval())
-    lines = shared.gate.declared(own.eval, alias, in_file.lines) if shared.gate else 0
+    beside = is_beside(item)
+    lines = shared.gate.declared(own.eval, alias, in_file.lines) if shared.gate and not beside else 0
     thresholds = declared + in_file.thresholds - in_file.lines
     in_baseline = shared.gate.evaluations_of(own.eval, alias) if shared.gate else ()
-    return Expected(own.number, own.nodeid, own.eval, own.suite, alias, thresholds, lines, in_baseline)
+    return Expected(own.number, own.nodeid, own.eval, own.suite, alias, thresholds, lines, in_baseline, beside)
 
 
 def _alias(shared: EvalSession, item: pytest.Item) -> str:

@@ -34,6 +34,8 @@ class Outline(Record, frozen=True):
     thresholds: int = 0
     lines: int = 0
     """Regression lines among the thresholds."""
+    perturbations: tuple[str, ...] = ()
+    """Those that each eval is asked under too."""
 
 
 Outlines: TypeAlias = Mapping[str, Outline]
@@ -56,9 +58,10 @@ def appearance(path: Path) -> Appearance:
 
 
 def _package() -> str:
-    """This package as it lies here: its folder, and when a file of it was last written."""
+    """This package as it lies here: its folder, and when a file of it, or a benchmark of its own, was last written."""
     folder = Path(__file__).parents[1]
-    return f"{folder} {max(file.stat().st_mtime_ns for file in folder.rglob('*.py'))}"
+    files = [*folder.rglob("*.py"), *(folder.parent / "evals").glob("*.toml"), *(folder / "evals").glob("*.toml")]
+    return f"{folder} {max(file.stat().st_mtime_ns for file in files)}"
 
 
 def index_of(config: pytest.Config) -> DeclarationIndex:

@@ -45,7 +45,7 @@ _KEYS = {
 """The file's own keys that are no tables, and what each takes."""
 _TABLES = (
     *("source", "fetch", "data", "sample", "layout", "submission", "parameters", "vocabulary"),
-    *("prompts", "published", "unproven", "note", "suites"),
+    *("prompts", "published", "unproven", "note", "suites", "averages", "pooled"),
 )
 _SOURCE, _CLIPS, _LAST = "source", "clips", "last"
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
@@ -66,8 +66,22 @@ class DeclaredTask(NamedTuple):
     """Whether all that it names is this package's, so that nothing but the file says whether it is right."""
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The perturbations that each of its evals is asked under too."""
+        if not (named := self.table.get("perturbations")):
+            return ()
+        from pytest_audiobench.datasets.perturbations.catalogue import is_of_questions
+
+        return tuple(named) if is_of_questions(named) else ()
+
+    @property
     def outline(self) -> Outline:
-        changes = [{"perturbation": name} for name in self.table.get("perturbations", ())] or [{}]
+        named = self.table.get("perturbations", ())
+        changes: list[dict[str, str]] = [{}]
+        if named and not self.beside:
+            from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+
+            changes = [{"perturbation": str(each)} for each in named_perturbations(*named)]
         cases = self.data.ids() if self.data else [{}]
         source = self.data.source if self.data else None
         suites = [self.data.suites_of(case) if self.data else () for case in cases]
@@ -78,6 +92,7 @@ class DeclaredTask(NamedTuple):
             suites=tuple(named for named in suites for _ in changes),
             thresholds=len(self.table.get("require", ())),
             lines=self.lines,
+            perturbations=self.beside,
         )
 
 
@@ -89,12 +104,15 @@ class DeclarativeFile(pytest.Module):
         for name, outline in self._outlines.items():
             register_words(self.config, (suite for suites in outline.suites for suite in suites))
             marks = [[getattr(pytest.mark, suite) for suite in suites] for suites in outline.suites]
-            test = _test(partial(self._task, name), self._prompt, self._places, outline.cases, marks)
+            ways = self._prompt, self._places, self._wants_noise
+            test = _test(partial(self._task, name), *ways, outline.cases, marks)
             # What pytest shows as a test's place is the file's, not that of this module.
             test.__code__ = test.__code__.replace(co_filename=str(self.path), co_firstlineno=1)
             test.__doc__ = outline.title
             for word in [QUICK, *register_words(self.config, [self.name, *outline.words])]:
                 getattr(pytest.mark, word)(test)
+            if outline.perturbations:
+                pytest.mark.audiobench(perturbations=outline.perturbations)(test)
             setattr(module, _function(name or self.name), test)
         return module
 
@@ -150,6 +168,11 @@ class DeclarativeFile(pytest.Module):
 
         return session_of(self.config).options.prompt
 
+    def _wants_noise(self) -> bool:
+        from pytest_audiobench.plugin.collection import session_of
+
+        return session_of(self.config).options.noise_floor
+
     def _places(self) -> Places:
         from pytest_audiobench.plugin.collection import session_of
 
@@ -195,6 +218,7 @@ def _test(
     read: Callable[[], DeclaredTask],
     prompt: Callable[[], str],
     places: Callable[[], Places],
+    wants_noise: Callable[[], bool],
     cases: Sequence[Mapping[str, str]],
     marks: Sequence[Sequence[pytest.MarkDecorator]],
 ) -> Callable[..., None]:
@@ -206,13 +230,18 @@ def _test(
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         task = read()
-        if thresholds := task.table.get("require"):
-            evaluate.require(*thresholds)
+        _demand(evaluate, task)
         table = _in_prompt(task.table, prompt())
         if task.data is not None and _is_absent(task.data, case, places()):
             # It is skipped, whatever its scorers lack on this machine.
             table = {key: value for key, value in table.items() if key not in ("scorers", "judge")}
-        evaluate(_dataset(task, case, prompt()), _asked(table), scorers=table.get("scorers"))
+        data, asked, scorers = _dataset(task, case, prompt()), _asked(table), table.get("scorers")
+        if wants_noise() and evaluate.model.listens and not isinstance(data, str) and not data.withheld:
+            from pytest_audiobench.studies.determinism import determinism
+
+            determinism(evaluate, data, asked, samples=None, scorers=scorers)
+        else:
+            evaluate(data, asked, scorers=scorers)
 
     if list(cases) == [{}]:
 
@@ -225,6 +254,16 @@ def _test(
 
     with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases_by_id)
     return with_cases(test_case)
+
+
+def _demand(evaluate: Any, task: DeclaredTask) -> None:
+    """Declare the thresholds of the task's table.
+
+    Not in the test itself: code in which a test requires something takes part in the decision whether earlier answers
+    count, and what a table requires is known from its outline already.
+    """
+    if thresholds := task.table.get("require"):
+        evaluate.require(*thresholds)
 
 
 def _asked(table: Mapping[str, Any]) -> Protocol:
@@ -290,12 +329,13 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def read_declaration(path: Path, config: pytest.Config | None = None) -> dict[str, DeclaredTask]:
     """The file's tasks by name; "" for a file of one. Raises UsageError with all that is wrong with it."""
-    from pytest_audiobench.datasets.declaration import check_suites, read_toml, tasks_of
+    from pytest_audiobench.datasets.declaration import check_averages, check_suites, read_toml, tasks_of
 
     mistakes = Mistakes()
     tables = tasks_of(path, read_toml(path), mistakes)
     tasks = {name: _checked(path, name, table, config, mistakes) for name, table in tables.items()}
-    check_suites(path, {name: task.data for name, task in tasks.items()}, mistakes)
+    check_suites(path, declared := {name: task.data for name, task in tasks.items()}, mistakes)
+    check_averages(path, declared, mistakes)
     mistakes.check()
     return tasks
 
@@ -304,7 +344,7 @@ def _checked(
     path: Path, name: str, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes
 ) -> DeclaredTask:
     """The task, after all that is wrong with it was added."""
-    from pytest_audiobench.datasets.declaration import declaration
+    from pytest_audiobench.datasets.declaration import declaration, declaration_of_named
     from pytest_audiobench.protocols.catalogue import OWN_FAMILIES
 
     place = f"{path}, [[task]] {name!r}" if name else str(path)
@@ -317,14 +357,20 @@ def _checked(
             del typed[key]
     named = ("protocol" in table) == ("protocol" in typed)
     likely_keys = _check_protocol(place, typed, config, mistakes) if named else set()
-    sources = [key for key in ("manifest", "dataset", "data") if key in table]
-    if len(sources) > 1 or not (sources or likely_keys & {"manifest", "dataset", "data"}):
+    sources, before = [key for key in ("manifest", "dataset", "data") if key in table], len(mistakes)
+    declared = declaration_of_named(path, name, typed, mistakes) if "dataset" in typed else None
+    names_no_eval = len(mistakes) > before
+    if (len(sources) > 1 and not names_no_eval) or not (sources or likely_keys & {"manifest", "dataset", "data"}):
         mistakes.add(f"{place}: name either a manifest or a dataset, or declare one in [data] and [sample]")
     elif "manifest" not in sources and (keys := [key for key in _OF_ROWS if key in table]):
         mistakes.add(f"{place}: {', '.join(keys)} say how a manifest is read; a dataset has its own")
-    declared = declaration(path, name, typed, mistakes) if sources == ["data"] else None
-    is_own = "dataset" not in typed or _check_dataset(place, typed["dataset"], config, mistakes)
-    if "data" not in table:
+    if sources == ["data"]:
+        declared = declaration(path, name, typed, mistakes)
+    is_own = True
+    if "dataset" in typed and not names_no_eval:
+        benchmark = declared.set_name.partition("/")[0] if declared else typed["dataset"]
+        is_own = _check_dataset(place, benchmark, config, mistakes)
+    if "data" not in table and declared is None and not names_no_eval:
         for key in filter(table.__contains__, _TABLES):
             mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
     for word in filter(_PYTEST.__contains__, [*declared.source.keywords, *declared.suites] if declared else ()):

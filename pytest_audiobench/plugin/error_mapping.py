@@ -7,7 +7,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, DataNotFound, InfrastructureError, UnsuitableModel, UsageError
+from pytest_audiobench.errors import (
+    AudiobenchError,
+    DataNotFound,
+    InfrastructureError,
+    UnsuitableData,
+    UnsuitableModel,
+    UsageError,
+)
 
 
 def harmless(text: str) -> str:
@@ -33,7 +40,7 @@ def test_errors() -> Iterator[None]:
     skipped, failed, of_instrument = "", "", False
     try:
         yield
-    except (DataNotFound, UnsuitableModel) as error:
+    except (DataNotFound, UnsuitableData, UnsuitableModel) as error:
         skipped = harmless(str(error))
     except AudiobenchError as error:
         failed = harmless(str(error))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -21,6 +21,8 @@ STYLE = "style"
 """In place of scorers' names: those that belong to the model's style and the data set."""
 _FIXTURE = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
+PERTURBATION = "_audiobench_perturbation"
+"""The fixture by which an eval is asked under perturbations beside."""
 
 
 class EvalItem(NamedTuple):
@@ -64,6 +66,18 @@ def is_eval(item: pytest.Item) -> bool:
     return _FIXTURE in getattr(item, "fixturenames", ())
 
 
+def is_beside(item: pytest.Item) -> bool:
+    """Whether ``item`` asks an eval under a perturbation beside it as it is."""
+    callspec = getattr(item, "callspec", None)
+    # Its name, which importing the perturbations for would make every collection slow.
+    return callspec is not None and callspec.params.get(PERTURBATION, "clean") != "clean"
+
+
+def marked(node: pytest.Collector | pytest.Item, key: str) -> Any:
+    """What the closest marker that says it says of ``key``; None where none does."""
+    return next((mark.kwargs[key] for mark in node.iter_markers(MARKER) if key in mark.kwargs), None)
+
+
 def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
     """Stash a name on every eval of ``items``. Raises pytest.UsageError when two would share a name and a model."""
     evals: dict[tuple[str, str | None], EvalItem] = {}
@@ -83,8 +97,7 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     parameters = callspec.id if callspec else ""
     if alias is not None:
         parameters = parameters.removesuffix(str(alias)).removesuffix("-")
-    marker = item.get_closest_marker(MARKER)
-    declared = marker.kwargs.get("suite") if marker else None
+    declared = marked(item, "suite")
     suite = str(declared) if declared else _short(item.path.name.split(".")[0])
     test = getattr(item, "originalname", None) or item.name
     path = [part for part in (getattr(item.getparent(pytest.Class), "name", None), test) if part]

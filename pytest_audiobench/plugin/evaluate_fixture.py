@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +16,15 @@ from msgspec.structs import replace
 
 from pytest_audiobench.datasets.catalogue import dataset as named_dataset
 from pytest_audiobench.datasets.dataset import Dataset, perturb
+from pytest_audiobench.datasets.perturbations.interventions import NO_OPTIONS
 from pytest_audiobench.errors import (
     AudiobenchError,
     DataNotFound,
+    FatalError,
     InfrastructureError,
     NotComparable,
     OtherEncoder,
+    UnsuitableData,
     UnsuitableModel,
     UsageError,
     disk_errors,
@@ -39,12 +43,13 @@ from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import STYLE, EvalItem
-from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
+from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure, check_shown
 from pytest_audiobench.plugin.run_plan import remember
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
+from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts
@@ -52,6 +57,7 @@ from pytest_audiobench.report.run_writer import Lines, write_part
 from pytest_audiobench.studies.faithfulness import warn_of_sway
 
 if TYPE_CHECKING:
+    from pytest_audiobench.datasets.corrections import Corrections
     from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
 
@@ -83,6 +89,16 @@ class Evaluator:
         self._session, self._item, self._eval_item, self._handle = session, item, eval_item, handle
         self._perturbation = perturbation
         """By name, what every data set is perturbed by that is not perturbed yet."""
+        self._as_it_is: tuple[Dataset, Protocol, EvalSpec] | None = None
+        """What the eval is as it is, where it is asked under perturbations beside: its own, or what was perturbed."""
+        self._results_beside: dict[str, Result] = {}
+        """What is compared, by perturbation."""
+        self._figures_beside: list[MetricRecord] = []
+        """What that says."""
+        self._asked_beside = 0
+        """How many answers were asked for to compare it with."""
+        self._asked_again: dict[str, int] = {}
+        """How many answers each evaluation was given to its questions asked again."""
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
         self._requirements = Requirements(session, item, eval_item.eval, handle)
@@ -148,22 +164,55 @@ class Evaluator:
             if isinstance(dataset, str):
                 dataset = named_dataset(dataset)
             _check_kinds(dataset, protocol)
+            unchanged = dataset, protocol, scorers
             if self._perturbation is not None:
                 dataset = self._perturbed(dataset, self._perturbation, alone=name is None)
                 self._requirements.perturbed = self._perturbation != CLEAN
                 control = control or self._requirements.perturbed
-            if scorers == STYLE:
-                from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
+                if dataset.perturbation is not None and self._perturbation == NO_OPTIONS:
+                    # Asked in the question's own words, as no prompt for options fits; a judge weighs the free answer.
+                    from pytest_audiobench.protocols.judged.task import judged
 
-                scorers = style_scorers(self.style, dataset.name, protocol.options.get("reasoning") is not False)
-            if scorers is not None:
-                protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
+                    free = judged()
+                    judges = [each.name for each in protocol.scorers if each.judge and each.name in free.available]
+                    protocol, scorers = free.with_scorers(*judges) if judges else free, None
+            protocol = self._with_scorers(dataset, protocol, scorers)
             named, _ = self._session.data_folders
             named.lookups.clear()
             try:
-                return self._evaluate(dataset, protocol, self._next(name, samples, control or self._requirements.drawn))
+                spec = self._next(name, samples, control or self._requirements.drawn)
+                if self._perturbation is not None and dataset is not unchanged[0]:
+                    self._as_it_is = unchanged[0], self._with_scorers(*unchanged), spec
+                result = self._evaluate(dataset, protocol, spec)
+                if self._as_it_is is not None and self._as_it_is[2] is spec:
+                    result.beside = self._figure_beside
+                if (corrections := self._session.corrections.get(spec.eval)) is not None:
+                    self._evaluate_corrected(result, corrections, dataset, protocol, samples)
+                return result
             finally:
                 self._item.user_properties.extend((LOOKED_UP, name) for name in sorted(named.lookups))
+
+    def _evaluate_corrected(
+        self, published: Result, corrections: Corrections, dataset: Dataset, protocol: Protocol, samples: int | None
+    ) -> None:
+        """Evaluate the data with its corrections beside it as it was published, by the same answers."""
+        from pytest_audiobench.datasets.corrections import CORRECTED, corrected
+
+        own = published.record.eval.removeprefix(self._eval_item.eval).removeprefix(":")
+        spec = self._next(f"{own}:{CORRECTED}" if own else CORRECTED, samples, control=True)
+        result = self._evaluate(corrected(dataset, corrections), protocol, spec)
+        before, after = published.record.metrics[0], result.record.metrics[0]
+        texts = [value_text(metric.value, metric.unit) for metric in (before, after)]
+        result.warn(f"{after.name} {texts[0]} as published (n {before.n}), {texts[1]} corrected (n {after.n})")
+
+    def _with_scorers(self, dataset: Dataset, protocol: Protocol, scorers: str | Sequence[str] | None) -> Protocol:
+        if scorers == STYLE:
+            from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
+
+            scorers = style_scorers(self.style, dataset.name, protocol.options.get("reasoning") is not False)
+        if scorers is None:
+            return protocol
+        return protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
 
     def _perturbed(self, dataset: Dataset, name: str, alone: bool) -> Dataset:
         """``dataset`` under the perturbation of that name. An eval that has perturbations of its own, or compares
@@ -172,17 +221,64 @@ class Evaluator:
         if alone and dataset.perturbation is None:
             from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
 
-            return perturb(dataset, *named_perturbations(name))
+            (perturbation,) = named_perturbations(name)
+            # As it is it keeps its name and hashes; it only says that others are compared with it.
+            unchanged = dataclasses.replace(dataset, perturbation=perturbation)
+            return unchanged if name == CLEAN else perturb(dataset, perturbation)
         if name == CLEAN:
             return dataset
         why = f"is under {dataset.perturbation} itself" if dataset.perturbation else "compares evaluations of its own"
         pytest.skip(f"{self._eval_item.eval} {why}, and is asked as it is")
 
+    def _measure_robustness(self) -> None:
+        """Measure what thresholds name of the eval beside itself asked otherwise: what is asked is known to those evals
+        then.
+        """
+        if self._as_it_is is not None and self.results and not self._requirements.perturbed:
+            for metric in self._requirements.wanted_figures(self._as_it_is[2].eval):
+                self._measure_beside(*self._as_it_is, metric)
+
+    def _figure_beside(self, metric: str) -> MetricRecord | None:
+        """``metric`` of the eval beside itself asked otherwise, where the test asks for it, whichever of these it runs
+        under; None where nothing is asked that it could be measured of.
+        """
+        with test_errors(), self._failures_noted():
+            if self._as_it_is is None or not self._requirements.needed(metric):
+                return None
+            return self._measure_beside(*self._as_it_is, metric)
+
+    def _measure_beside(self, dataset: Dataset, protocol: Protocol, spec: EvalSpec, metric: str) -> MetricRecord:
+        from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+        from pytest_audiobench.evaluation import robustness
+
+        figures = self._figures_beside
+        if not self._requirements.perturbed:
+            # On record with the eval as it is alone.
+            figures = self._requirements.figures.setdefault(spec.eval, figures)
+        if known := next((figure for figure in figures if figure.name == metric), None):
+            return known
+        if not self._requirements.perturbed:
+            own = next(result for result in self.results if result.record.eval == spec.eval)
+            self._results_beside.setdefault(CLEAN, own)
+        names = CLEAN, *self._requirements.needed(metric)
+        for name in names:
+            if name not in self._results_beside:
+                (perturbation,) = named_perturbations(name)
+                control = dataclasses.replace(spec, control=True, ready=check_shown)
+                changed = dataset if name == CLEAN else perturb(dataset, perturbation)
+                result = evaluate(self._session.bench, self._handle, control, changed, protocol).result
+                self._results_beside[name] = result
+                self._asked_beside += result.record.asking.asked
+        results = {name: self._results_beside[name] for name in names}
+        failures = (asking_failure(result, self._session.options.max_errors) for result in results.values())
+        figures += robustness.measured(metric, results, next(filter(None, failures), ""))
+        return figures[-1]
+
     @contextmanager
     def _failures_noted(self) -> Iterator[None]:
         try:
             yield
-        except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError):
+        except (DataNotFound, UnsuitableData, UnsuitableModel, NotComparable, InfrastructureError):
             raise  # on record
         except Exception as error:
             self._failed_calls[str(error) or type(error).__name__] = None
@@ -214,8 +310,8 @@ class Evaluator:
             self._session.announce(self._handle)
             for alias in evaluation.result.record.judges:
                 self._session.announce(self._session.judges[alias], "judge")
-        except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
-            skipped = isinstance(error, DataNotFound | UnsuitableModel)
+        except (DataNotFound, UnsuitableData, UnsuitableModel, NotComparable, InfrastructureError) as error:
+            skipped = isinstance(error, DataNotFound | UnsuitableData | UnsuitableModel)
             if isinstance(error, DataNotFound):
                 self._item.user_properties.append((UNAVAILABLE, error.name or dataset.name))
             if isinstance(error, OtherEncoder):
@@ -238,17 +334,27 @@ class Evaluator:
         """Ask what ``result`` was made of again, under ``perturbation``, as its headline protocol reads it.
 
         With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made anew with these options in place of its
-        own. Returns one list in hash order for each copy that the perturbation asks. Answers are kept in the store;
-        askings that fail count towards ``--ab-max-errors``.
+        own. Returns one list in hash order for each copy that the perturbation asks; nothing, and a warning that says
+        why, where the model cannot be had with these options. Answers are kept in the store; askings that fail count
+        towards ``--ab-max-errors``.
         """
         evaluation = next(evaluation for evaluation in self._evaluations if evaluation.result is result)
         bench, scorer = self._session.bench, evaluation.protocol.scorers[0]
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
-        with self._instrument_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
-            judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
-            copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
+        with self._instrument_errors():
+            try:
+                with self._session.variant(self._handle, options or {}) as handle:
+                    asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
+                    judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
+                    copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
+                    answers = asker.counts.asked + asker.counts.known
+                    self._asked_again[result.record.eval] = self._asked_again.get(result.record.eval, 0) + answers
+            except FatalError as error:
+                if not options or isinstance(error, InfrastructureError):
+                    raise
+                result.warn(f"{perturbation.name} was not measured: {error}")
+                return []
         failures = [
             ErrorRecord(sample.sample_id, f"{perturbation.name}: {sample.error}")
             for copy in copies
@@ -260,7 +366,11 @@ class Evaluator:
         return [score_samples(scorer, copy, clusters) for copy in copies]
 
     def note_noise(self, noise: NoiseMeasurement) -> None:
-        """Put the model's noise floor on record: how far its own repetitions differ."""
+        """Put the model's noise floor on record: how far its own repetitions differ. What could not be asked is no
+        noise.
+        """
+        if any(asking_failure(result, self._session.options.max_errors) for result in self.results):
+            return
         with self._instrument_errors():
             store_noise(self._session.bench.store, self._handle, noise)
             self._session.announce(self._handle)
@@ -308,6 +418,8 @@ class Evaluator:
         mistake = ""
         try:
             yield
+            with test_errors():
+                self._measure_robustness()
         except AudiobenchError as error:
             mistake = str(error)
         except (pytest.skip.Exception, SkipTest) as skip:
@@ -370,14 +482,24 @@ class Evaluator:
 
     def _settle(self) -> list[Violation]:
         self.settled_at_end = True
+        for result in self.results:
+            # A check asks nothing: what is required was measured before, or the test failed before it could be.
+            result.beside = None
         unmeasured = [Violation(self._unmeasured, infrastructure=True)] if self._unmeasured else []
         failed_calls = [Violation(text) for text in self._failed_calls]
         if not self.results:
             nothing = f"{self._eval_item.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
             return unmeasured or failed_calls or [Violation(nothing)]
         violations, mistakes = self._requirements.settle(self._evaluations, self._refused)
+        mistakes = [*mistakes, *self._unused_corrections()]
         self._mistakes = [*mistakes, *(violation.text for violation in [*failed_calls, *unmeasured])]
         return [*violations, *(Violation(text) for text in mistakes), *failed_calls, *unmeasured]
+
+    def _unused_corrections(self) -> list[str]:
+        """Corrections of an evaluation by name that this test never made, in sentences."""
+        names = [name for name in self._session.corrections if name.partition(":")[0] == self._eval_item.eval]
+        evaluated = {record.eval for record in self._records}
+        return [f"--ab-corrections={name}: the test made no such evaluation" for name in names if name not in evaluated]
 
     @contextmanager
     def _instrument_errors(self) -> Iterator[None]:
@@ -428,8 +550,11 @@ class Evaluator:
                     text = write_submission(self._session.place.folder, evaluation, places)
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
             if not evaluation.selection.limited:
-                prompt = self._session.options.prompt
-                remember(self._session.bench.store, self._handle, self._eval_item.eval, record, prompt)
+                prompt, sets = self._session.options.prompt, self._session.prompts
+                again = self._asked_again.get(record.eval, 0)
+                remember(self._session.bench.store, self._handle, self._eval_item.eval, record, prompt, sets, again)
+        if self._as_it_is is not None and record.eval == self._as_it_is[2].eval:
+            record = replace(record, asking=replace(record.asking, asked=record.asking.asked + self._asked_beside))
         record = replace(record, outcome=outcome, message=repaired(message)[0], warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

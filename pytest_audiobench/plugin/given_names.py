@@ -24,6 +24,10 @@ def check_names(shared: EvalSession, items: Sequence[pytest.Item], all_evals: Ca
     _ = shared.registration
     _check_scorers(shared, items, mistakes)
     _check_data(shared, items, mistakes)
+    evals = {item.stash[ITEM].eval for item in items if ITEM in item.stash}
+    for name in shared.corrections:
+        if name.partition(":")[0] not in evals:
+            mistakes.add(f"--ab-corrections={name}: no eval that was collected is called so", name, sorted(evals))
     if names := [name for name in options.required if name != ALL]:
         known = {item.stash[ITEM].suite for item in items if ITEM in item.stash} | {*LOADERS} | _roots(items)
         if not known.issuperset(names):

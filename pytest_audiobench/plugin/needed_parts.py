@@ -12,11 +12,15 @@ import pytest
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 from pytest_audiobench.evaluation.evaluate import check_scorers, with_named_scorers
+from pytest_audiobench.io.mistakes import near
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.workers import RUN, worker_input
 from pytest_audiobench.protocols.prompt_variants import with_other_encoder
+
+_MOST_NAMES = 10
+"""Prompts that are named where another was asked for."""
 
 
 def check_parts(shared: EvalSession, selected: Sequence[pytest.Item]) -> None:
@@ -49,10 +53,23 @@ def _check_prompt(name: str, selected: Sequence[pytest.Item]) -> None:
             others.update(prompts)
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        there = f"; published prompts here: {', '.join(sorted(others))}" if others else ""
+        there = "here" if others else "of other evals"
+        names = sorted(others or _published_prompts())
+        nearest_first = list(dict.fromkeys([*near(name, names), *names]))
+        rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         raise UsageError(
-            f"--ab-prompt={name[:60]}: {lacking[0]}{more} has no published prompt of that name{there}; select others"
+            f"--ab-prompt={name[:60]}: {lacking[0]}{more} has no published prompt of that name; published prompts "
+            f"{there}: {', '.join(nearest_first[:_MOST_NAMES])}{rest}; select others"
         )
+
+
+def _published_prompts() -> set[str]:
+    """The names of the published prompts of all declared benchmarks."""
+    from pytest_audiobench.datasets.catalogue import LOADERS
+    from pytest_audiobench.datasets.declaration import read_declarations
+
+    files = [path for path in LOADERS.values() if isinstance(path, Path)]
+    return {name for path in files for data in read_declarations(path).values() for name in data.prompts}
 
 
 def is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
@@ -68,9 +85,12 @@ def is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
 
 
 def _check_named_folder(shared: EvalSession, places: Places, items: Sequence[pytest.Item]) -> None:
-    """Refuses a folder that the command line gives for a file's data, and that holds nothing of it."""
-    roots = {data.root for item in items if (data := item.stash[DECLARED].data())}
-    if roots & places.named.keys() and shared.config.getoption("--ab-data") is not None and is_absent(places, items):
+    """Refuses a folder that the command line gives for a file's data, and that holds nothing of it. One of another
+    file's may hold what others of its evals need.
+    """
+    own = [item for item in items if (data := item.stash[DECLARED].data()) and not data.samples_of]
+    roots = {data.root for item in own if (data := item.stash[DECLARED].data())}
+    if roots & places.named.keys() and shared.config.getoption("--ab-data") is not None and is_absent(places, own):
         root = min(roots & places.named.keys())
         raise UsageError(f"--ab-data={root}={places.named[root]}: the folder holds nothing of {root}; correct the path")
 

@@ -11,12 +11,23 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_audiobench.plugin.eval_items import marked
+
 QUICK, QUICK_SAMPLES = "quick", 50
 """The marker of evals that are worth asking in part, and of how many samples."""
 DEFAULT_MODEL = "baseline:listener"
-ASKING = ("--ab-baseline", "--ab-require", "--ab-scorer", "--ab-config", "--ab-select")
+ASKING = (
+    "--ab-baseline",
+    "--ab-corrections",
+    "--ab-require",
+    "--ab-scorer",
+    "--ab-config",
+    "--ab-select",
+    "--ab-human-labels",
+)
 """The options that ask for something of evals, which a run without any has not done."""
 INCONCLUSIVE = ("pass", "warn", "fail")
+WITHIN_NOISE = ("inconclusive", "regressed")
 REPORT_AUDIO = ("none", "flips", "all")
 _EVALS = Path(__file__).parents[1] / "evals"
 """Where a wheel has the benchmarks that come along."""
@@ -50,6 +61,11 @@ _LISTS = {
         "SUITE|TASK",
         "evaluate the evals of this suite, or of this task, alone, by the names that benchmarks declare; repeatable",
     ),
+    "corrections": (
+        "EVAL=FILE",
+        "score this eval with its published references, and beside that as EVAL:corrected with those of this CSV or "
+        "JSONL file (id, reason, reference; without a reference a sample is left out); repeatable (docs/audit.md)",
+    ),
     "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
     "devices": (
         "DEVICE[,DEVICE…]",
@@ -69,17 +85,27 @@ _VALUES = {
     "max-errors": ("N", "how many samples of an eval may fail to be asked before it is not comparable (default 0)"),
     "prompt": ("NAME", "ask in the published prompt that the selected benchmarks' files declare by this name"),
     "prompts": (
-        "SET[:N]",
-        "the prompt variants to ask in, where a protocol takes several: a set's name or file, or its first N",
+        "SET[:N|:draw[=SEED]][,SET…]",
+        "ask every eval in all wordings of the first of these sets that fits it, by name or file: in the first N, or "
+        "in one drawn for each sample (docs/wordings.md)",
     ),
     "perturbations": (
         "NAME[,NAME…]",
-        "ask every eval as it is and under each of these too: order, fragments, windows, controls, or names of the "
-        "catalogue (docs/suites/curves.md)",
+        "ask every eval as it is and under each of these too: order, no-options, fragments, windows, controls, or "
+        "names of the catalogue (docs/suites/curves.md)",
     ),
     "encoder": (
         "static|minilm|folder:PATH",
         "the text encoder of every eval that compares meanings by one (docs/scoring-again.md)",
+    ),
+    "human-labels": (
+        "FILE[,chosen=random|separate][,scale=LOW-HIGH]",
+        "what people said of some of the answers that judges judge: agreement is measured, and the judges' scores are "
+        "corrected by it (docs/judges.md)",
+    ),
+    "human-kappa": (
+        "BOUND",
+        "with --ab-human-labels: fail where a judge's kappa with people is below this, as 0.6",
     ),
     "scenes": ("N", "how many soundscapes each eval of them takes (default 40)"),
     "pools": ("FOLDER", "what soundscapes are put together from: speech, sounds, music (default: the bundled pools)"),
@@ -87,7 +113,8 @@ _VALUES = {
     "max-requests": ("N", "the most requests that this run may send to remote servers"),
     "baseline": (
         "FILE|RUN|last|REF:PATH",
-        "compare every eval with this: a baseline file, an earlier run, the last one, or a file of a git ref",
+        "compare every eval with this: a baseline file, an earlier run, the last one, a file of a git ref, "
+        "or answers that another tool recorded",
     ),
     "max-drop": (
         "MARGIN",
@@ -96,6 +123,10 @@ _VALUES = {
     ),
     "alpha": ("P", "the probability of a false regression anywhere in an unchanged run (default 0.05)"),
     "inconclusive": ("pass|warn|fail", "the outcome of an eval that neither passes nor regressed (default warn)"),
+    "within-noise": (
+        "inconclusive|regressed",
+        "what a line is that regressed by no more than the baseline's measured noise floor (default regressed)",
+    ),
     "max-unmatched": ("SHARE", "the share of samples that may be unmatched in the baseline (default 0.05)"),
     "config": (
         "FILE",
@@ -114,6 +145,8 @@ _VALUES = {
 _FLAGS = {
     "fetch": "fetch what the selected benchmarks lack of their data, before anything is asked",
     "refresh": "ask also what the store answers already; answers that differ are counted as noise",
+    "noise-floor": "ask every eval of a file again in other batches, and put on record how much of its answers and its "
+    "score that changes: the model's noise floor on that data (docs/suites/determinism.md)",
     "reuse": "under thresholds or a baseline, count also answers of earlier runs by a server whose identity is a mere "
     "name: some sixty are asked again, and the run fails where more differ than the model's noise explains",
 }
@@ -146,16 +179,20 @@ class Options(NamedTuple):
     mixes: tuple[str, ...]
     required: tuple[str, ...]
     select: tuple[str, ...]
+    corrections: tuple[str, ...]
     scorers: tuple[str, ...]
     prompt: str
     prompts: str
     encoder: str
+    human_labels: str
+    human_kappa: float | None
     scenes: int | None
     pools: Path | None
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
     refresh: bool
+    noise_floor: bool
     reuse: bool
     max_errors: int
     config: Path | None
@@ -168,6 +205,7 @@ class Options(NamedTuple):
     max_drop: str
     alpha: float
     inconclusive: str
+    within_noise: str
     max_unmatched: float
     report_audio: str
 
@@ -200,16 +238,20 @@ def read_options(config: pytest.Config) -> Options:
         mixes=_list(config, "mix"),
         required=_list(config, "require"),
         select=_list(config, "select"),
+        corrections=_list(config, "corrections"),
         scorers=_list(config, "scorer"),
         prompt=_value(config, "prompt"),
         prompts=_value(config, "prompts"),
         encoder=_value(config, "encoder"),
+        human_labels=_value(config, "human-labels"),
+        human_kappa=_decimal(config, "human-kappa"),
         scenes=_whole_number(config, "scenes", least=1),
         pools=base(config, "pools") / Path(pools).expanduser() if pools else None,
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1) or (QUICK_SAMPLES if _is_quick(config) else None),
         epochs=_whole_number(config, "epochs", least=1) or 1,
         refresh=_flag(config, "refresh"),
+        noise_floor=_flag(config, "noise-floor"),
         reuse=_flag(config, "reuse"),
         max_errors=_whole_number(config, "max-errors", least=0) or 0,
         config=base(config, "config") / file if file else None,
@@ -222,6 +264,7 @@ def read_options(config: pytest.Config) -> Options:
         max_drop=_value(config, "max-drop").strip(),
         alpha=_share(config, "alpha", 0.05, most=0.5),
         inconclusive=_one_of(config, "inconclusive", INCONCLUSIVE),
+        within_noise=_one_of(config, "within-noise", WITHIN_NOISE),
         max_unmatched=_share(config, "max-unmatched", 0.05),
         report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
@@ -267,9 +310,11 @@ def models_of(config: pytest.Config) -> tuple[str, ...]:
     return _list(config, "model") or (DEFAULT_MODEL,)
 
 
-def perturbations_of(config: pytest.Config) -> tuple[str, ...]:
-    """The names of ``--ab-perturbations``, alone: collection asks for each test."""
-    return tuple(name.strip() for name in _value(config, "perturbations").split(",") if name.strip())
+def perturbations_of(config: pytest.Config, test: pytest.Collector | pytest.Item | None = None) -> tuple[str, ...]:
+    """The names of ``--ab-perturbations``, alone: collection asks for each test; and those of the ``test``'s marker."""
+    names = tuple(name.strip() for name in _value(config, "perturbations").split(",") if name.strip())
+    own = (marked(test, "perturbations") if test is not None else None) or ()
+    return (*names, *([own] if isinstance(own, str) else own))
 
 
 def base(config: pytest.Config, name: str) -> Path:

@@ -34,6 +34,7 @@ from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.config import Rules
 from pytest_audiobench.gate.pairing import Pairs, pair_samples
 from pytest_audiobench.gate.regression import failed_line, mismatch, not_comparable, regression_of
+from pytest_audiobench.gate.sight import sight_lines, sight_of
 from pytest_audiobench.gate.threshold_syntax import point, read_margin
 from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
@@ -66,7 +67,8 @@ class Gate:
     def terms(self, counted: int, actual: int) -> Terms:
         """The terms of a test's ``actual`` lines, where ``counted`` were known when the evals were collected."""
         lines = -(-self.lines * max(counted, actual) // counted)
-        return Terms(self._options.alpha, lines, self._options.max_unmatched)
+        options = self._options
+        return Terms(options.alpha, lines, options.max_unmatched, options.within_noise == "inconclusive")
 
     def lines_of(self, eval_: str, alias: str, headline: str, in_code: Sequence[Line]) -> list[Line]:
         """The lines of an evaluation; one declared on its ``headline`` replaces the run's margin, not a rule's."""
@@ -85,7 +87,20 @@ class Gate:
 
     def evaluations_of(self, eval_: str, alias: str) -> list[str]:
         """The baseline's evaluations by the test ``eval_``."""
+        if (recorded := self.baseline.recorded) is not None:
+            return [eval_] if recorded.covers(eval_, self.baseline.of(alias).head.model.alias) else []
         return [name for name in self.baseline.of(alias).sides if name.partition(":")[0] == eval_]
+
+    def sights(self, evals: Iterable[tuple[str, str]]) -> list[str]:
+        """What the headlines of the tests by the models will be able to show, from the baseline's own samples."""
+        terms, found = self.terms(1, 1), []
+        for eval_, alias in dict.fromkeys(evals):
+            for name in self.evaluations_of(eval_, alias):
+                side = self.baseline.of(alias).sides[name]
+                headline = next(iter(side.metrics.get(side.headline, ())), "")
+                lines = [line for line in self.lines_of(name, alias, headline, ()) if line.metric == headline]
+                found += [sight_of(side, line, terms, self._options.limit) for line in lines if not line.group][:1]
+        return sight_lines(sight for sight in found if sight is not None)
 
     def coverage(
         self,
@@ -102,6 +117,8 @@ class Gate:
         Raises UsageError where the baseline holds no selected eval, and where one of them is by another encoder than
         the run's.
         """
+        if self.baseline.recorded is not None:
+            return self._recorded_coverage(sorted(set(selected)), list(aliases))
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {eval_: eval_.partition(":")[0] for model in self.baseline.models.values() for eval_ in model.sides}
         if not chosen & set(tests.values()):
@@ -129,6 +146,13 @@ class Gate:
             evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
             notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")
         return notes, missing
+
+    def _recorded_coverage(self, selected: Sequence[str], aliases: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The same of recorded answers, whose evals are those of their names, or any."""
+        baseline = source_text(self.baseline.source)
+        if not any(self.evaluations_of(eval_, alias) for eval_ in selected for alias in aliases):
+            raise UsageError(f"{baseline} answers none of the {len(selected)} selected evals ({_some(selected)})")
+        return [], [f"{baseline} is not whole: {reason}" for reason in self._gaps]
 
     def _check_encoders(self, tests: Collection[str]) -> None:
         if not self._encoder:
@@ -165,6 +189,7 @@ class BaselineComparison:
         self._gate, self._handle, self._store = gate, handle, store
         self._counted = max(1, gate.declared(eval_, handle.alias, in_code))
         self._sides: dict[str, ComparableEval] = {}
+        self._recorded: dict[str, ComparableEval] = {}
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
 
@@ -174,11 +199,14 @@ class BaselineComparison:
         """The check before the first request: raises NotComparable where the baseline is of another task."""
 
         def check(slice_: Selection, protocol: Protocol) -> None:
-            baseline = self._gate.baseline.side(eval_, self._handle.alias)
-            if baseline is None or control:
+            is_recorded = self._gate.baseline.recorded is not None
+            if control or (self._baseline(eval_) is None and not is_recorded):
+                return
+            here = comparable_ahead(eval_, self._handle, slice_, protocol, epochs)
+            self._read(here, slice_, protocol)
+            if (baseline := self._baseline(eval_)) is None:
                 return
             lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], in_code)
-            here = comparable_ahead(eval_, self._handle, slice_, protocol, epochs)
             terms = self._gate.terms(self._counted, len(lines))
             verdicts = [not_comparable(baseline, here, line, terms) for line in lines]
             if refusals := [verdict for verdict in verdicts if verdict is not None]:
@@ -190,6 +218,16 @@ class BaselineComparison:
                 )
 
         return check
+
+    def _read(self, here: ComparableEval, slice_: Selection, protocol: Protocol) -> None:
+        """Read recorded answers as the eval will read its own."""
+        if (recorded := self._gate.baseline.recorded) is not None:
+            model = self._gate.baseline.of(self._handle.alias).head.model.alias
+            if (side := recorded.side(here, slice_, protocol, model)) is not None:
+                self._recorded[here.eval] = side
+
+    def _baseline(self, eval_: str) -> ComparableEval | None:
+        return self._recorded.get(eval_) or self._gate.baseline.side(eval_, self._handle.alias)
 
     def verdicts(
         self, evaluations: Sequence[Evaluation], in_code: Sequence[Line], failures: Sequence[str]
@@ -233,7 +271,7 @@ class BaselineComparison:
     def pairs(self, evaluation: Evaluation) -> Pairs | None:
         """The pairs with the baseline as the headline read them; None where it has none of this task."""
         here = self._side(evaluation)
-        baseline = self._gate.baseline.side(here.eval, here.model)
+        baseline = self._baseline(here.eval)
         if baseline is None or mismatch(baseline, here, here.headline) is not None:
             return None
         return pair_samples(baseline, here, here.headline)
@@ -247,7 +285,7 @@ class BaselineComparison:
         if failure:
             return failed_line(here, line, terms, failure)
         _check_group(here, line)
-        return regression_of(self._gate.baseline.side(here.eval, here.model), here, line, terms)
+        return regression_of(self._baseline(here.eval), here, line, terms)
 
     def _side(self, evaluation: Evaluation) -> ComparableEval:
         record = evaluation.result.record

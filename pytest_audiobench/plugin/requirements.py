@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,15 +10,18 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
-from pytest_audiobench.evaluation.model_handle import ModelHandle
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, failed_verdicts
+from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
+from pytest_audiobench.evaluation.perturbation_series import LIFT, NEEDS, ORDER, how_to_ask
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.regression_text import line_text
-from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
+from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold, parse_threshold
+from pytest_audiobench.metrics.definitions.human_labels import KAPPA
 from pytest_audiobench.metrics.value import Metric, value_text
 from pytest_audiobench.plugin.eval_items import DECLARED, DeclaredEval
+from pytest_audiobench.plugin.options import perturbations_of
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.lines import ComparedRow
@@ -54,6 +58,10 @@ class Requirements:
         """Whether its evaluations are draws: controls that thresholds apply to all the same."""
         self.perturbed = False
         """Whether its evaluations are controls by ``--ab-perturbations``: what is required is of the eval as it is."""
+        self.figures: dict[str, list[MetricRecord]] = {}
+        """What was measured of an eval beside itself asked otherwise, by its name."""
+        self._beside = perturbations_of(session.config, item)
+        """The perturbations and groups that the eval is asked under too."""
         self._baseline: BaselineComparison | None = None
         if session.gate is not None:
             from pytest_audiobench.plugin.regression_gate import BaselineComparison
@@ -70,6 +78,8 @@ class Requirements:
         def check(slice_: Selection, protocol: Protocol) -> None:
             if slice_.dataset.withheld:
                 self._check_measured(eval_, control)
+            self._check_asked(eval_, control)
+            check_shown(slice_, protocol)
             if compared is not None:
                 compared(slice_, protocol)
 
@@ -86,6 +96,30 @@ class Requirements:
                 f"{', '.join(strange)} cannot be required of {eval_}, and nothing was asked: its publisher withholds "
                 f"the answers, so that nothing is right or wrong; require {SHARES[0]} of it"
             )
+
+    def _check_asked(self, eval_: str, control: bool) -> None:
+        """Raises UsageError for a requirement on what is only measured of an eval that is asked otherwise too."""
+        is_own = DECLARED not in self._item.stash  # whose code may record a lift of its own
+        for each in self._thresholds(eval_, control, set()) if ":" not in eval_ else ():
+            if each.metric in NEEDS and not self.needed(each.metric) and not (is_own and each.metric == LIFT):
+                raise UsageError(f"{each.text} of {eval_} {how_to_ask(each.metric)}; nothing was asked")
+
+    def needed(self, metric: str) -> tuple[str, ...]:
+        """The perturbations that are asked beside the eval and that ``metric`` is measured of."""
+        if not self._beside:
+            return ()
+        from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+
+        asked, group = dict.fromkeys(named_perturbations(*self._beside)), named_perturbations(NEEDS[metric])
+        # Of a group, such as the orders, further ones may be named one by one.
+        families = {each.family for each in group} if len(group) > 1 else set()
+        return tuple(str(each) for each in asked if each in group or each.family in families)
+
+    def wanted_figures(self, eval_: str) -> list[str]:
+        """The metrics of an eval beside itself asked otherwise that are required of it, and can be measured."""
+        named = dict.fromkeys(each.metric for each in self._thresholds(eval_, False, set()))
+        recorded = {metric.name for metric in self.recorded}
+        return [name for name in named if name in NEEDS and name not in recorded and self.needed(name)]
 
     def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
         """The record of an evaluation that measured nothing: refused by that check, or skipped."""
@@ -109,15 +143,25 @@ class Requirements:
         duplicates = self._duplicate_names(evaluations)
         first = evaluations[0].result
         first.amend(metrics=[*first.record.metrics, *self.recorded])
+        for evaluation in evaluations:
+            record = evaluation.result.record
+            evaluation.result.amend(metrics=[*record.metrics, *self.figures.get(record.eval, ())])
         violations: list[Violation] = []
         checked: set[Threshold] = set()
         results = [evaluation.result for evaluation in evaluations]
         failures = [asking_failure(result, self._session.options.max_errors) for result in results]
         for evaluation, result, failure in zip(evaluations, results, failures, strict=True):
-            verdicts = verdicts_on(
-                result, self._thresholds(result.record.eval, result.record.control, checked), self.recorded, failure
-            )
+            declared = self._thresholds(result.record.eval, result.record.control, checked)
+            declared += self._bounds_of_agreement(result.record)
+            verdicts = verdicts_on(result, declared, self.recorded, failure)
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
+            if declared and not failure:
+                from pytest_audiobench.gate.noise_floor import nearness
+
+                noise = stored_noise(self._session.bench.store, self._handle)
+                for pair in zip(declared, verdicts, strict=True):
+                    if warning := nearness(*pair, result.record.dataset, noise):
+                        result.warn(warning)
             violations += [
                 Violation(f"{verdict.threshold}: {verdict.detail}", self._of_instrument(evaluation, verdict.status))
                 for verdict in verdicts
@@ -150,7 +194,7 @@ class Requirements:
         """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
         for result in results:
             for threshold in self._thresholds(result.record.eval, result.record.control, set()):
-                verdict = check_threshold(threshold, _finder(result, self.recorded))
+                verdict = check_threshold(threshold, _finder(result, self.recorded), result.keys())
                 if verdict.status != "pass":
                     measured = f"is {value_text(verdict.value)}, the bound is {value_text(threshold.limit)}"
                     yield verdict.detail if verdict.value is None else f"{threshold.subject} {measured}"
@@ -239,6 +283,13 @@ class Requirements:
             return None
         return compared_lines(evaluation.result.record, self._baseline.pairs(evaluation))
 
+    def _bounds_of_agreement(self, record: ItemRecord) -> list[Threshold]:
+        """What ``--ab-human-kappa`` requires of each judge whose verdicts people labelled."""
+        bound = self._session.options.human_kappa
+        names = [scorer.name for scorer in record.scorers if KAPPA in _measured_by(record, scorer.name)]
+        texts = [f"{KAPPA}[scorer={name}] >= {bound:g}" for name in names] if bound is not None else []
+        return [each for text in texts if isinstance(each := parse_threshold(text), Threshold)]
+
     def _thresholds(self, eval_: str, control: bool, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
@@ -246,7 +297,10 @@ class Requirements:
         # A control is covered only by a rule that names it.
         declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
         if not control:
-            declared += [threshold for threshold in self.required if isinstance(threshold, Threshold)]
+            # What is known of one eval beside itself is required of that one, and of others that are named.
+            own = {metric.name for metric in self.figures.get(eval_, ())}
+            others = {metric.name for figures in self.figures.values() for metric in figures} - own
+            declared += [each for each in self.required if isinstance(each, Threshold) and each.metric not in others]
         recorded = {metric.name for metric in self.recorded}
         declared = [threshold for threshold in declared if threshold.metric not in recorded or threshold not in checked]
         checked.update(threshold for threshold in declared if threshold.metric in recorded)
@@ -257,21 +311,42 @@ class Requirements:
         return [line for line in self.required if isinstance(line, Line)]
 
 
+def _measured_by(record: ItemRecord, scorer: str) -> set[str]:
+    return {metric.name for metric in record.metrics if metric.scorer == scorer}
+
+
+def check_shown(slice_: Selection, protocol: Protocol) -> None:
+    """Raises UsageError for options in another order of which a model would be shown nothing else."""
+    change = slice_.dataset.perturbation
+    sample = next((each.sample for each in slice_.samples if len(each.sample.choices) > 1), None)
+    if change is None or change.family != ORDER or sample is None:
+        return
+    turned = dataclasses.replace(sample, choices=(*sample.choices[1:], sample.choices[0]))
+    if all(stage.messages(sample, {}) == stage.messages(turned, {}) for stage in protocol.openings):
+        raise UsageError(
+            f"{change} changes nothing of what a model is shown of {slice_.dataset.unperturbed}: its options stand in "
+            "the question's own words, or nowhere; leave the eval out by -k, or the order"
+        )
+
+
 def asking_failure(result: Result, allowed: int) -> str:
     """Why a result cannot be compared with anything: more samples failed than are ``allowed``. Else nothing."""
     record = result.record
+    # A verdict that could not be had is an error of the headline too where that is a judge's.
+    unjudged = sum(bool(failed_verdicts(row.answers)) for row in result.headline_rows) if record.judges else 0
+    own = sum(row.answers.error is not None for row in result.headline_rows) if unjudged else result.errors
     repeated = {
         "when asked again": sum(asking.failed_again for asking in (record.asking, *record.judges.values())),
-        "when judged": sum(asking.errors for asking in record.judges.values()),
+        "when judged": unjudged,
     }
-    failed, asked = result.errors + sum(repeated.values()), result.n * record.epochs
+    failed, asked = own + sum(repeated.values()), result.n * record.epochs
     if failed <= allowed and result.errors < asked:
         return ""
     further = "".join(f", and {count} more {when}," for when, count in repeated.items() if count)
     # With no sample left nothing is measured, however many may fail.
     allow = f", or allow them with --ab-max-errors={failed}" if result.errors < asked else ""
     return (
-        f"{result.errors} of {asked} samples{further} could not be asked "
+        f"{own} of {asked} samples{further} could not be asked "
         f"({record.errors[0].sample_id}: {record.errors[0].message}); mend them{allow}"
     )
 
@@ -283,7 +358,7 @@ def verdicts_on(
     if failed:
         texts = [threshold.text for threshold in declared] or ["every sample asked"]
         return [Verdict("not_comparable", text, None, failed) for text in texts]
-    return [check_threshold(threshold, _finder(result, recorded)) for threshold in declared]
+    return [check_threshold(threshold, _finder(result, recorded), result.keys()) for threshold in declared]
 
 
 def _finder(result: Result, recorded: Sequence[MetricRecord]) -> MetricLookup:

@@ -18,7 +18,7 @@ from _pytest.config.findpaths import determine_setup
 _PREFIX = "--ab-"
 _PATHS = ("--ab-store", "--ab-reports", "--ab-config", "--ab-baseline")
 """The options whose value is a path that may be there by the next run."""
-_FLAGS = ("--ab-refresh", "--ab-reuse")
+_FLAGS = ("--ab-fetch", "--ab-noise-floor", "--ab-refresh", "--ab-reuse")
 
 
 def check_root(config: pytest.Config) -> None:

@@ -110,6 +110,10 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         run = replace(run, items=with_adjusted_p_values(run.items, baseline.lines))
     _call_update_hooks(session.config, run)
     write_page(controller.place.folder, run)
+    if len({item.model for item in run.items}) > 1:
+        from pytest_audiobench.report.summary_table import write_summary
+
+        write_summary(controller.place.folder, run)
     controller.place.forget()
     run_writer.finish(controller.place.folder, run)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):

@@ -37,6 +37,8 @@ class Expected(NamedTuple):
     lines: int = 0
     in_baseline: Sequence[str] = ()
     """The evaluations of it that the baseline holds."""
+    beside: bool = False
+    """Whether it only asks another eval under a perturbation, so that no line can be on it."""
 
 
 class Announcement(Record, frozen=True):

@@ -11,19 +11,24 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.recordings import ENDINGS
-from pytest_audiobench.errors import AudiobenchError, DataNotFound
+from pytest_audiobench.errors import AudiobenchError, DataNotFound, UnsuitableModel
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, DeclaredEval
+from pytest_audiobench.evaluation.perturbation_series import without_perturbation
+from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, PERTURBATION, DeclaredEval
 from pytest_audiobench.plugin.needed_parts import case_of
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import counted, duration
+
+if TYPE_CHECKING:
+    from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 _NOTE = "asked:"
 _MOST_BYTES = 20_000_000
@@ -42,20 +47,64 @@ class _Size(NamedTuple):
     epochs: int = 1
     prompt: str = ""
     """The published prompt that it was asked in."""
+    chosen: str = ""
+    """The set of ``--ab-prompts`` that it was asked in."""
+    wordings: int = 1
+    """In how many wordings each sample was asked."""
+    family: str = ""
+    dataset: str = ""
+    again: int = 0
+    """Answers to the same questions asked again, beside those."""
+
+    def in_chosen(self, sets: Sequence[PromptSet]) -> _Size:
+        """The same, asked in the one of ``sets`` that it is in this run."""
+        prompts = next((prompts for prompts in sets if prompts.is_for(self.family, self.dataset)), None)
+        if prompts is None or self.chosen == _text_of(prompts):
+            return self
+        count = len(prompts.paraphrases) if prompts.seed is None else 1
+        answers, seconds = (part * count / self.wordings for part in (self.answers, self.seconds))
+        return self._replace(answers=round(answers), seconds=seconds, chosen="", wordings=count)
 
     def within(self, limit: int | None, epochs: int) -> int:
         """Its answers, where no more than ``limit`` samples are taken, and each is asked ``epochs`` times."""
         share = 1.0 if limit is None or limit >= self.samples else limit / self.samples
         return round(self.answers * share * epochs / self.epochs)
 
+    def again_within(self, limit: int | None) -> int:
+        """Its answers to what is asked again, in one epoch each."""
+        share = 1.0 if limit is None or limit >= self.samples else limit / self.samples
+        return round(self.again * share)
 
-def remember(store: Store, handle: ModelHandle, eval_: str, record: ItemRecord, prompt: str) -> None:
-    """Keep what an evaluation of the item ``eval_`` in the published ``prompt`` took, for the plans of later runs."""
+
+def remember(
+    store: Store,
+    handle: ModelHandle,
+    eval_: str,
+    record: ItemRecord,
+    prompt: str,
+    sets: Sequence[PromptSet] = (),
+    again: int = 0,
+) -> None:
+    """Keep what an evaluation of the item ``eval_`` took, in the published ``prompt`` or in one of ``sets``, for the
+    plans of later runs; ``again`` answers beside were to the same asked again.
+    """
     answers = record.asking.asked + record.asking.known
     seconds = float(record.taken.get("seconds", 0.0))
     size = _Size(handle.spec, handle.digest, eval_, record.n, answers, seconds, record.epochs, prompt)
-    way = f"@{prompt}" if prompt else ""
+    wordings = record.options.get("wordings")
+    size = size._replace(
+        chosen=next((_text_of(prompts) for prompts in sets if prompts.is_for(record.protocol, record.dataset)), ""),
+        wordings=len(wordings) if isinstance(wordings, list) and "wording_seed" not in record.options else 1,
+        family=record.protocol,
+        dataset=record.dataset,
+        again=again,
+    )
+    way = f"@{prompt}" * bool(prompt) + f"%{size.chosen}" * bool(size.chosen)
     store.keep_note(f"{_NOTE}{handle.spec}:{record.eval}{way}", json.dumps(size))
+
+
+def _text_of(prompts: PromptSet) -> str:
+    return f"{prompts.digest}{'' if prompts.seed is None else f':{prompts.seed}'}"
 
 
 def plan_lines(shared: EvalSession, selected: Sequence[pytest.Item], local: Collection[str]) -> list[str]:
@@ -65,6 +114,10 @@ def plan_lines(shared: EvalSession, selected: Sequence[pytest.Item], local: Coll
     lines = []
     with suppress(AudiobenchError):
         sizes = [size for size in _sizes(shared.bench.store) if size.prompt == shared.options.prompt]
+        chosen = {_text_of(prompts) for prompts in shared.prompts}
+        exact = {(size.eval, size.model) for size in sizes if size.chosen in chosen}
+        # Where it never ran in the run's sets, what it took in its own words says how many samples it has.
+        sizes = [size for size in sizes if size.chosen in (chosen if (size.eval, size.model) in exact else {""})]
         for alias, items in groupby(by_alias, key=lambda item: item.stash[ITEM].alias or first):
             lines.append(_line(shared, alias, list(items), sizes, shared.specs[alias].kind in local))
     return lines
@@ -78,16 +131,20 @@ def _sizes(store: Store) -> Iterator[_Size]:
 
 def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: Sequence[_Size], is_local: bool) -> str:
     handle, limit, epochs = shared.handle(alias), shared.options.limit, shared.options.epochs
+    asked = [size for size in sizes if bool(size.chosen) == bool(shared.prompts)]
+    sizes = [size.in_chosen(shared.prompts) for size in sizes]
     own = [size for size in sizes if size.model == handle.spec]
-    asked_before = {} if shared.options.refresh or shared.reuse.fresh else _by_eval(own, handle if is_local else None)
+    asked = [size for size in asked if size.model == handle.spec]
+    asked_before = {} if shared.options.refresh or shared.reuse.fresh else _by_eval(asked, handle if is_local else None)
     sizes_by_eval = {**_by_eval(sizes), **_by_eval(own)}
     total, known, evals, uncounted, seconds = 0, 0, 0, 0, 0.0
     mean_s = _each_s(own)
     for item in items:
         name = item.stash[ITEM].eval
-        parts = sizes_by_eval.get(name, [])
+        # Asked under a perturbation for the first time it takes what it took as it is.
+        parts = sizes_by_eval.get(name) or sizes_by_eval.get(_as_it_is(item), [])
         size = _declared_bytes(shared, item)
-        if size == -1:
+        if size == -1 or _lacks_judge(shared, item):
             continue
         answers = sum(part.within(limit, epochs) for part in parts) if parts else None
         if answers is None and size is not None and size <= _MOST_BYTES:
@@ -97,15 +154,56 @@ def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: 
             continue
         before = asked_before.get(name, [])
         earlier = min(answers, sum(part.within(limit, min(epochs, part.epochs)) for part in before))
+        again = _again(shared, item, handle, answers // epochs, parts, limit)
+        answers, earlier = answers + again, earlier + min(again, sum(part.again_within(limit) for part in before))
         timed = [part for part in parts if part.model == handle.spec and part.seconds]
         total, known, evals = total + answers, known + earlier, evals + 1
         seconds += (answers - earlier) * (_each_s(timed) or mean_s)
+    if uncounted and not evals:
+        return f"to ask of {alias}: how much is not known yet, since {counted(uncounted, 'eval')} never ran here"
     said = [f"{counted(total, 'answer')} in {counted(evals, 'eval')}", f"some {known} known" if known else "none known"]
     if total > known:
         said.append(f"about {duration(seconds)} of asking" if seconds else "how long is not known yet")
     if uncounted:
         said.append(f"{counted(uncounted, 'eval')} not counted, which never ran here")
     return f"to ask of {alias}: {', '.join(said)}"
+
+
+def _lacks_judge(shared: EvalSession, item: pytest.Item) -> bool:
+    """Whether an eval without code is skipped, since its headline is a judge's and the run has none."""
+    protocol = None if shared.options.judges or DECLARED not in item.stash else item.stash[DECLARED].protocol()
+    if protocol is None or (not protocol.judgings and all(stage.role == "subject" for stage in protocol.stages)):
+        return False
+    from pytest_audiobench.evaluation.evaluate import with_named_scorers
+    from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
+
+    try:
+        with_judges(with_rewriters(with_named_scorers(protocol, shared.options.scorers), {}), {})
+    except UnsuitableModel:
+        return True
+    return False
+
+
+def _again(
+    shared: EvalSession, item: pytest.Item, handle: ModelHandle, each: int, parts: Sequence[_Size], limit: int | None
+) -> int:
+    """How many answers are asked for to ``each`` question again: of any eval without code for the noise floor, of
+    another what it asked for when it ran.
+    """
+    if DECLARED not in item.stash:
+        return sum(part.again_within(limit) for part in parts)
+    data = item.stash[DECLARED].dataset(case_of(item)) if shared.options.noise_floor else None
+    if not isinstance(data, Dataset) or data.withheld:
+        return 0
+    from pytest_audiobench.studies.determinism import repetitions
+
+    return each * repetitions(handle)
+
+
+def _as_it_is(item: pytest.Item) -> str:
+    """The name of the eval without the perturbation that it is asked under beside."""
+    callspec, name = getattr(item, "callspec", None), item.stash[ITEM].eval
+    return without_perturbation(name, callspec.params.get(PERTURBATION, "")) if callspec else name
 
 
 def _each_s(sizes: Sequence[_Size]) -> float:
@@ -151,6 +249,10 @@ def _counted(shared: EvalSession, item: pytest.Item, limit: int | None) -> int |
     if dataset is None or isinstance(dataset, str) or protocol is None:
         return None
     try:
+        if shared.prompts:
+            from pytest_audiobench.protocols.prompt_variants import with_chosen_prompts
+
+            protocol = with_chosen_prompts(protocol, shared.prompts, dataset.name)
         samples = len(dataset.read(shared.places(item.path.parent)))
     except AudiobenchError:
         return None  # its eval says why

@@ -29,7 +29,9 @@ from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
 from pytest_audiobench.records.run import HearingRecord, ModelRecord
 
 if TYPE_CHECKING:
+    from pytest_audiobench.datasets.corrections import Corrections
     from pytest_audiobench.evaluation.evaluate import RunContext
+    from pytest_audiobench.evaluation.human_labels import HumanLabels
     from pytest_audiobench.plugin.model_server import RunServers
     from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
@@ -79,6 +81,24 @@ class EvalSession:
         return {alias: self._handle_on(spec, judge=True) for alias, spec in self.judge_specs.items()}
 
     @cached_property
+    def human_labels(self) -> HumanLabels | None:
+        """What people said of answers. Raises UsageError for a file with mistakes, and where nothing is judged."""
+        options = self.options
+        if not options.human_labels:
+            if options.human_kappa is not None:
+                raise UsageError("--ab-human-kappa bounds the agreement with --ab-human-labels: name their file")
+            return None
+        from pytest_audiobench.evaluation.human_labels import read_human_labels
+
+        if options.epochs > 1:
+            raise UsageError("--ab-human-labels are of one answer to each sample: leave out --ab-epochs")
+        if not options.judges:
+            if self.config.getoption("--ab-human-labels") is None:
+                return None
+            raise UsageError("--ab-human-labels are compared with a judge's verdicts: name one with --ab-judge")
+        return read_human_labels(options.human_labels, base(self.config, "human-labels"))
+
+    @cached_property
     def rules(self) -> Rules:
         """The declared thresholds; metrics that strangers register are known by then."""
         _ = self.registration
@@ -103,19 +123,20 @@ class EvalSession:
 
         source = worker_input(self.config).get(BASELINE) or options.baseline
         folder = base(self.config, "baseline")
-        baseline = baseline_from(source, options.reports, folder, self.place.run, options.limit)
+        # Each eval reads recorded answers by its own samples and scorers.
+        baseline = baseline_from(source, options.reports, folder, self.place.run, options.limit, terms=None)
         for alias in self.specs:
             baseline.of(alias)
         return Gate(baseline, options, self.rules, self.encoder)
 
     @cached_property
-    def prompts(self) -> PromptSet | None:
-        """The prompts of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
+    def prompts(self) -> tuple[PromptSet, ...]:
+        """The sets of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
         if not self.options.prompts:
-            return None
-        from pytest_audiobench.protocols.prompt_sets import chosen_set
+            return ()
+        from pytest_audiobench.protocols.prompt_sets import chosen_sets
 
-        return chosen_set(self.options.prompts, base(self.config, "prompts"))
+        return chosen_sets(self.options.prompts, base(self.config, "prompts"))
 
     @cached_property
     def encoder(self) -> str:
@@ -170,6 +191,7 @@ class EvalSession:
             prompts=self.prompts,
             encoder=self.encoder,
             judges=self.judges,
+            human_labels=self.human_labels,
             reuse=self.reuse,
         )
 
@@ -261,6 +283,7 @@ class EvalSession:
 
             for handle in self.judges.values():
                 check_judge(handle)
+        _ = self.human_labels
         specs = [(spec, False) for spec in self.specs.values()] + [(spec, True) for spec in self.judge_specs.values()]
         models = {spec.alias: self.model_of(spec, judge) for spec, judge in specs if spec.kind == "openai"}
         if models:
@@ -295,6 +318,24 @@ class EvalSession:
                 note=(self.specs.get(handle.alias) or self.judge_specs[handle.alias]).options.get(NOTE, ""),
             )
         )
+
+    @cached_property
+    def corrections(self) -> Mapping[str, Corrections]:
+        """The corrections of data by the name of the eval. Raises UsageError for a file that cannot be read as such."""
+        if not self.options.corrections:
+            return {}
+        from pytest_audiobench.datasets.corrections import read_corrections
+
+        files: dict[str, Corrections] = {}
+        for entry in self.options.corrections:
+            # The last sign: the name of an eval may hold one among its parameters.
+            eval_, equals, file = entry.rpartition("=")
+            if not (equals and eval_ and file):
+                raise UsageError(f"--ab-corrections={entry}: write EVAL=FILE, such as bundled/digits=corrections.csv")
+            if eval_ in files:
+                raise UsageError(f"--ab-corrections: {eval_} has two files; write their rows into one")
+            files[eval_] = read_corrections(base(self.config, "corrections") / Path(file).expanduser(), eval_)
+        return files
 
     @cached_property
     def data_folders(self) -> tuple[NamedFolders, list[Path]]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pytest
 
 from pytest_audiobench.evaluation.answer_store import message
+from pytest_audiobench.metrics.definitions.human_labels import KAPPA
 from pytest_audiobench.models.spec import parse_specs
 from pytest_audiobench.plugin.controller import Controller
 from pytest_audiobench.plugin.options import read_options
@@ -55,6 +56,7 @@ def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: py
         *(_idle_judges(controller, records, config) if _typed("judge", config) else ()),
         *(_idle_folders(controller, config) if _typed("data", config) else ()),
         *_required(controller, records, config),
+        *_idle_labels(records, config),
     ]
 
 
@@ -123,6 +125,20 @@ def _idle_judges(controller: Controller, records: Sequence[ItemRecord], config: 
                 f"the judge {spec.alias} (--ab-judge) was asked nothing: no eval that was measured has a scorer of its "
                 "verdicts; name one, such as --ab-scorer=yes-no"
             )
+
+
+def _idle_labels(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    """Human labels that nothing was compared with: a run that asks for agreement and has none is not green."""
+    options = read_options(config)
+    labels, is_typed = options.human_labels, _typed("human-labels", config)
+    # The ini file's are for the runs that judge.
+    if not labels or not (is_typed or (options.judges and any(record.scorers for record in records))):
+        return
+    if not any(metric.name == KAPPA and metric.n for record in records for metric in record.metrics):
+        yield (
+            f"--ab-human-labels={labels} labelled nothing: no answer that a judge judged has an id, eval and model of "
+            "its labels"
+        )
 
 
 def _idle_folders(controller: Controller, config: pytest.Config) -> Iterator[str]:

@@ -61,6 +61,11 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("parsed", json.dumps(phrases, ensure_ascii=False)) if phrases else Answer("unparsed")
 
 
+def _score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+    true = true_phrases(sample)
+    return keyphrase_statistics(true, json.loads(answer.value or "[]")) if true else None
+
+
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
     answer = read_ended_text(sample, earlier)
     return answer if answer.value is None else answer._replace(value=answer.value.lower())
@@ -85,9 +90,9 @@ def _salmonn(phrase: str) -> str:
 _READINGS = (
     Scorer(
         "stemmed",
-        "keyphrases:stemmed|v:1|unanswered:misses-all|case:lower|stem:porter-nltk|dedupe:yes",
+        "keyphrases:stemmed|v:2|unanswered:misses-all|no-truth:skipped|case:lower|stem:porter-nltk|dedupe:yes",
         _parse,
-        lambda sample, answer: keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]")),
+        _score,
         (
             "keyphrase_f1_at_5",
             *(

@@ -8,7 +8,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import PHONES, PhoneSet, folded, phone_tokens, token_errors
 from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
-from pytest_audiobench.protocols.transcription.published_scorers import salmonn_text
+from pytest_audiobench.protocols.transcription.published_scorers import SALMONN_END, salmonn_text
 from pytest_audiobench.protocols.transcription.texts import jiwer_words
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."
@@ -44,7 +44,8 @@ def _folding(phones: PhoneSet) -> Scorer:
 
 
 def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return token_errors(jiwer_words(salmonn_text(sample.reference)), jiwer_words(salmonn_text(answer.value or "")))
+    text = f"{answer.value or ''}{'' if answer.status == 'truncated' else SALMONN_END}"
+    return token_errors(jiwer_words(salmonn_text(sample.reference)), jiwer_words(salmonn_text(text)))
 
 
 def _study(name: str, keep: bool) -> Scorer:
@@ -52,7 +53,7 @@ def _study(name: str, keep: bool) -> Scorer:
         return None if answer.status == "truncated" and not keep else _as_they_stand(sample, answer)
 
     rest = f"unended:{'kept' if keep else 'skipped'}|empty:deletions"
-    signature = f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}"
+    signature = f"phones:{name}|v:2|norm:lower+nopunct+notags|fold:none|{rest}"
     return Scorer(name, signature, read_ended_text, score, ("per",), companions=() if keep else ("salmonn-keep",))
 
 

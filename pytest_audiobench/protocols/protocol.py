@@ -183,6 +183,8 @@ class Scorer:
 
     Where that could not be had, the sample's asking counts as failed for this scorer alone.
     """
+    further_judges: tuple[str, ...] = ()
+    """Such stages beside it, where one verdict does not make the score: the same question with places swapped."""
     words: Callable[[str, str], tuple[Sequence[str], Sequence[str]]] | None = None
     """What is aligned and counted of a reference and an answer's value, where the statistics are such counts."""
     stage: str | None = ""
@@ -360,7 +362,7 @@ class Protocol:
     def _sweep(self, unavailable: Mapping[str, str]) -> list[str]:
         headline = [scorer.name for scorer in self.scorers[:1] if scorer.name not in unavailable]
         # Another way to read costs nothing; another judge's prompt would be asked for every sample.
-        judges = {"", *(scorer.judge for scorer in self.scorers)}
+        judges = {"", *(name for scorer in self.scorers for name in (scorer.judge, *scorer.further_judges))}
         return headline + [
             name for name, scorer in self.available.items() if scorer.judge in judges and name not in unavailable
         ]

@@ -62,7 +62,8 @@ def computed_examples(
             metadata=dict(example.metadata),
         )
         responses = {name: Response.of(text) for name, text in example.earlier.items()}
-        responses[scorer.judge or stage] = Response.of(example.text, example.finish)
+        for name in (scorer.judge or stage, *scorer.further_judges):
+            responses[name] = Response.of(example.text, example.finish)
         answer = scorer.parse(sample, responses)
         rows.append((example, sample, answer, scorer.score(sample, answer)))
     further: Iterator[Mapping[str, float]] = iter(())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
-from pytest_audiobench.protocols.spoken_questions.matching import following_scorer, matches
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
+from pytest_audiobench.protocols.spoken_questions.matching import content_words, following_scorer, matches, spoken_words
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
@@ -41,12 +43,29 @@ def slot_filling(
     return family_protocol("slot_filling", (stage,), _READINGS, scorers)
 
 
+_SAYS_NONE = re.compile(
+    r"(?:(?:there|it|answer) (?:is |was )?|its )?(?:none|nothing|no|n ?a|unspecified|unknown|no (?:such )?\w+(?: \w+)?)"
+    r"|.*(?:\bnot|n'?t) (?:been )?"
+    r"(?:said|stated|mentioned|specified|given|named|provided|present|applicable|available)\b.*"
+    r"|.*\bno (?:\w+ ){1,3}(?:is|was|in) .*"
+)
+"""Of an answer in words: there is no such slot."""
+
+
+def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    text = answer.value or ""
+    if sample.truths and not any(map(content_words, sample.truths)):
+        return dict.fromkeys(("correct", "em", "f1"), float(bool(_SAYS_NONE.fullmatch(" ".join(spoken_words(text))))))
+    return matches(text, sample.truths)
+
+
 _READINGS = (
     Scorer(
         "slot-value",
-        "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
+        "slots:slot-value|v:2|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong|"
+        "noslot:said",
         read_ended_text,
-        lambda sample, answer: matches(answer.value or "", sample.truths),
+        _score,
         ("accuracy", "exact_match", "token_f1"),
     ),
     following_scorer("slots"),

@@ -69,8 +69,10 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    answer = read_ended_text(sample, earlier)
-    return answer._replace(value="yes" if (answer.value or "").lower() == "yes" else "no")
+    text = answer_of(earlier).text.lower()
+    # Blanks are taken away before an end token alone.
+    ended = text.removesuffix("</s>").strip() if text.endswith("</s>") else text
+    return read_ended_text(sample, earlier)._replace(value="yes" if ended == "yes" else "no")
 
 
 def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
@@ -102,7 +104,7 @@ def _score_similarity(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 _READINGS = tuple(
-    Scorer(name, f"trial:{name}|v:1|{rule}", parse, score, metrics)
+    Scorer(name, f"trial:{name}|v:{2 if name == 'salmonn-sv' else 1}|{rule}", parse, score, metrics)
     for name, rule, parse, score, metrics in (
         ("same-speaker", "unanswered:wrong", _parse, _score, ("balanced_accuracy", "accuracy", "macro_f1")),
         (

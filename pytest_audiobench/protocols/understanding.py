@@ -36,6 +36,16 @@ class Frame(NamedTuple):
     intent: str
     entities: tuple[Entity, ...]
 
+    @property
+    def scenario(self) -> str:
+        """The intent before its first underscore: no scenario of SLURP's has one, while actions do."""
+        return self.intent.partition("_")[0]
+
+    @property
+    def action(self) -> str:
+        """The intent behind its first underscore."""
+        return self.intent.partition("_")[2]
+
 
 @with_recorded_options
 def understanding(
@@ -133,11 +143,13 @@ def _score(change: Callable[[Frame], Frame], keep: bool) -> Callable[[Sample, An
 
 
 def frame_statistics(true: Frame, predicted: Frame) -> dict[str, float]:
-    """Whether the intent is right and whether all is; hits, false alarms and misses of entities by each measure.
+    """Whether the intent, its scenario, its action and all is right; entities' hits, false alarms and misses.
 
+    The latter by each measure.
     SLU-F1's counts are given for each type of entity as well, under a number that stands for the type.
     """
-    statistics = {"intent": float(true.intent == predicted.intent)}
+    parts = {part: getattr(true, part) == getattr(predicted, part) for part in ("intent", "scenario", "action")}
+    statistics = {part: float(is_right) for part, is_right in parts.items()}
     for measure in _MEASURES:
         counts = entity_counts(true.entities, predicted.entities, measure)
         statistics |= {f"{measure}_{name}": value for name, value in added(counts.values())._asdict().items()}
@@ -149,7 +161,10 @@ def frame_statistics(true: Frame, predicted: Frame) -> dict[str, float]:
     return {"correct": float(right), **statistics}
 
 
-_METRICS = ("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy")
+_METRICS = (
+    *("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy"),
+    *("scenario_accuracy", "action_accuracy"),
+)
 
 _READINGS = tuple(
     Scorer(name, f"understanding:{name}|v:1|{rule}|distance:slurp", _parse, score, _METRICS, companions=companions)

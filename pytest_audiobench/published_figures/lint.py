@@ -12,6 +12,8 @@ from pytest_audiobench.published_figures.registry import Published
 _SHARES = ("accuracy", "string_match", "following_rate")
 """Metrics that count right answers; error rates and graded scores are no counts of samples."""
 _SCALES = {"percent": 100.0, "fraction": 1.0}
+_MUCH = 0.1
+"""A share of the samples that no rule leaves out without deciding the figure."""
 
 
 class Finding(NamedTuple):
@@ -23,8 +25,17 @@ class Finding(NamedTuple):
 
 
 def lint(values: Sequence[Published]) -> list[Finding]:
-    """All findings on ``values``: impossible fractions, copied values, wrong differences, columns that disagree."""
-    return [*_impossible(values), *_copied_values(values), *_deltas(values), *_soundscapes(values)]
+    """All findings on ``values``: impossible fractions, copied values, wrong differences, rules that leave much out,
+    columns that disagree, and what cannot be repeated.
+    """
+    return [
+        *_impossible(values),
+        *_copied_values(values),
+        *_deltas(values),
+        *_partial(values),
+        *_soundscapes(values),
+        *_drawn_prompts(values),
+    ]
 
 
 def is_possible(value: float, n: int, decimals: int, scale: float = 100.0) -> bool:
@@ -92,6 +103,26 @@ def _deltas(values: Sequence[Published]) -> Iterator[Finding]:
             yield Finding("wrong difference", (value, parts[0], parts[1]), says)
 
 
+def _partial(values: Sequence[Published]) -> Iterator[Finding]:
+    """Of each figure of a model and a data set, the rule that leaves out most, and what is there with all."""
+
+    def left_out(value: Published) -> float:
+        return (value.skipped or 0) / ((value.n or 0) + (value.skipped or 0) or 1)
+
+    for _, group in groupby(sorted(values, key=_measured), key=_measured):
+        figures = list(group)
+        most = max(figures, key=left_out)
+        if left_out(most) > _MUCH:
+            n, skipped = most.n or 0, most.skipped or 0
+            whole = next((value.text for value in figures if value.skipped == 0), "")
+            says = f"{most.name}: {most.text} is of {n:,} samples of {n + skipped:,}, the rest being left out"
+            yield Finding("much is left out", (most,), says + (f"; {whole} with all" if whole else ""))
+
+
+def _measured(value: Published) -> tuple[str, ...]:
+    return value.benchmark, value.model, value.dataset, value.metric
+
+
 def _soundscapes(values: Sequence[Published]) -> Iterator[Finding]:
     """What the columns of a table of described scenes say of one another."""
     scenes = [value for value in values if value.metric in ("reward", "f1", "recall", "halluc")]
@@ -129,6 +160,18 @@ def _soundscapes(values: Sequence[Published]) -> Iterator[Finding]:
                 "events, each with its best guess: one is a mean over clips, the other over events"
             )
             yield Finding("recall above reward", (most["recall"], most["reward"]), says)
+
+
+def _drawn_prompts(values: Sequence[Published]) -> Iterator[Finding]:
+    drawn = sorted((value for value in values if value.is_drawn), key=lambda value: (value.benchmark, value.source))
+    for (benchmark, _), group in groupby(drawn, key=lambda value: (value.benchmark, value.source)):
+        figures = tuple(group)
+        says = (
+            f"{benchmark}: {len(figures)} figures on {len({value.dataset for value in figures})} data sets are of "
+            "prompts that were drawn for each sample from a list, by no seed: none can be repeated to "
+            "the last digit (--ab-prompts=audiobench-draw draws from the same lists by a digest of the sample's id)"
+        )
+        yield Finding("prompts drawn unseeded", figures, says)
 
 
 def _data(value: Published) -> tuple[str, ...]:

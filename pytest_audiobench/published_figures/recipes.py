@@ -29,6 +29,8 @@ from pytest_audiobench.records.run import ItemRecord, MetricRecord
 from pytest_audiobench.report.formatting import counted
 
 _WORDS = re.compile(r"[a-z0-9.]+")
+_NAMES = re.compile(r"[a-z0-9]+")
+_SOURCES = re.compile(r"arxiv \d+\.\d+|[\w.-]+/[\w.-]+(?=[@ ]|$)")
 Word = Literal["reproduced", "differs by a rule", "differs", "undecided"]
 _WIDEST = 0.1
 """An interval of a share that is wider holds nearly any figure: it reproduces none."""
@@ -114,17 +116,16 @@ def _of_tables() -> Iterator[Recipe]:
 def _of_benchmarks() -> Iterator[Recipe]:
     for file in sorted(path for path in LOADERS.values() if isinstance(path, Path)):
         for task, declared in read_declarations(file).items():
-            names = Counter(_name(declared, row) for row in declared.published)
             function = f"test_{(task or file.name.removesuffix(SUFFIX))}".replace("-", "_")
-            for row in declared.published:
-                if row.scorer is None:
+            for name, row in zip(_names(declared), declared.published, strict=True):
+                # What was measured under a perturbation is no figure of the benchmark.
+                if row.scorer is None or row.average is not None or row.perturbation is not None:
                     continue
-                name = _name(declared, row)
                 case = _case(declared, row)
                 grid = [case[key] for key in declared.grid] if case is not None else []
                 prompt = declared.prompts[row.prompt] if row.prompt else {}
                 yield Recipe(
-                    f"{name}/{row.metric}" if names[name] > 1 else name,
+                    name,
                     _figure(declared, row),
                     row.scorer,
                     "" if case is None else f"{file}::{function}" + (f"[{'-'.join(grid)}]" if grid else ""),
@@ -133,6 +134,55 @@ def _of_benchmarks() -> Iterator[Recipe]:
                     decoding=row.decoding,
                     dataset=declared_dataset(declared, case or row.parameters).name,
                 )
+
+
+def _names(declared: Declaration) -> list[str]:
+    """The rows' names: with the metric, the scorer and the value as far as others share what is before."""
+    parts = [(_name(declared, row), row.metric, row.scorer or "", f"{row.value:g}") for row in declared.published]
+    # What was measured under a perturbation has no recipe.
+    plain = [part for part, row in zip(parts, declared.published, strict=True) if row.perturbation is None]
+    shared: Counter[tuple[str, ...]] = Counter(part[:1] for part in plain)
+    # Rows whose rule is not known have none either.
+    shared.update(part[:length] for part in plain if part[2] for length in (2, 3))
+    return ["/".join(part[: next((n for n in (1, 2, 3) if shared[part[:n]] == 1), 4)]) for part in parts]
+
+
+@cache
+def all_figures() -> tuple[Published, ...]:
+    """The figures of the tables, and what only benchmarks' files say was published."""
+    return *registry.everything(), *_benchmark_figures()
+
+
+def _benchmark_figures() -> tuple[Published, ...]:
+    tables: dict[tuple[str, str, float], list[Published]] = {}
+    for each in registry.everything():
+        for name in {each.metric, *OTHER_NAMES.get(each.metric, ())}:
+            tables.setdefault(_key(each, name), []).append(each)
+    declared = dict.fromkeys(
+        _figure(data, row)
+        for file in sorted(path for path in LOADERS.values() if isinstance(path, Path))
+        for data in read_declarations(file).values()
+        for row in data.published
+    )
+    return tuple(
+        each for each in declared if not any(_is_same(each, other) for other in tables.get(_key(each, each.metric), ()))
+    )
+
+
+def _is_same(declared: Published, of_table: Published) -> bool:
+    """Whether two figures of one model, metric and value are one: of one source, or of one data set by its name."""
+    if _sources(declared) & _sources(of_table):
+        return True
+    names = [set(_NAMES.findall(f"{each.benchmark} {each.dataset}".lower())) for each in (declared, of_table)]
+    return names[0] <= names[1] or names[1] <= names[0]
+
+
+def _sources(figure: Published) -> set[str]:
+    return set(_SOURCES.findall(figure.source.lower()))
+
+
+def _key(figure: Published, metric: str) -> tuple[str, str, float]:
+    return registry.plain(figure.model), metric, round(figure.value / (100 if figure.unit == "percent" else 1), 4)
 
 
 def _case(declared: Declaration, row: declaration.Published) -> Mapping[str, str] | None:
@@ -152,18 +202,26 @@ def _name(declared: Declaration, row: declaration.Published) -> str:
 
 
 def _figure(declared: Declaration, row: declaration.Published) -> Published:
+    of_file, _, _ = declared.name.partition("/")
     return Published(
-        benchmark=declared.name,
+        # Each task of a file has the rows of its averages.
+        benchmark=of_file if row.average else declared.name,
         source=row.source,
         model=row.model,
-        dataset="/".join(_values(declared, row)) or declared.name,
+        dataset=row.average or "/".join(_values(declared, row)) or declared.name,
         metric=row.metric,
         value=row.value,
         unit="fraction",
         protocol=row.scorer or "",
-        conditions=row.conditions,
+        conditions=f"the mean of {_parts(declared, row.average)}; {row.conditions}" if row.average else row.conditions,
         n=row.n,
     )
+
+
+def _parts(declared: Declaration, average: str) -> str:
+    """What an average is of, in words."""
+    counts = {part: len(declared.averages.get(part, ())) for part in declared.averages[average]}
+    return ", ".join(f"{part} (mean of {count})" if count else part for part, count in counts.items())
 
 
 def reproduction(recipe: Recipe, item: ItemRecord, asked_anew: bool) -> Reproduction:

@@ -1,6 +1,7 @@
 """The published figures, read from ``tables/*.json``: one file for each source.
 
-A file has "benchmark", "source" and "tables"; a table says what its values share (metric, unit, protocol, checkpoint,
+A file has "benchmark", "source" and "tables", and in "drawn_prompts" the data sets of which each sample's prompt was
+drawn at random, by no seed; a table says what its values share (metric, unit, protocol, checkpoint,
 same_data, code_public, encoder, conditions, decimals as printed, "samples" by data set) and holds "values" as model →
 data set → value. A value is a number, or an object with "value" and what is its own (conditions, disputed, n,
 same_data, protocol, delta_of), or a list of such where one cell was published under several conditions.
@@ -9,8 +10,9 @@ same_data, protocol, delta_of), or a list of such where one cell was published u
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -20,6 +22,7 @@ from pytest_audiobench.errors import UsageError
 _WORDS = re.compile(r"[A-Za-z]+|[\d.]+")
 _BETWEEN = re.compile(r"[/\s]+")
 _PLAIN = re.compile(r"[^0-9a-z]+")
+_NUMBER = re.compile(r"(\d*\.\d+)%?")
 _OF_FILE = ("benchmark", "source")
 _OF_TABLE = (
     "metric",
@@ -58,10 +61,15 @@ class Published(NamedTuple):
     decimals: int | None = None
     """How many the source printed."""
     n: int | None = None
+    """How many samples it is over."""
+    skipped: int | None = None
+    """How many more its rule leaves out."""
     disputed: str = ""
     """What speaks against the figure."""
     delta_of: tuple[str, str] | None = None
     """The conditions of the two figures that a difference is between, the first less the second."""
+    is_drawn: bool = False
+    """Whether each sample's prompt was drawn at random, by no seed."""
 
     @property
     def name(self) -> str:
@@ -97,29 +105,77 @@ def values(
     return [figure for figure in everything() if all(getattr(figure, name) == value for name, value in given.items())]
 
 
-def matching(text: str) -> list[Published]:
-    """The figures that every part of ``text`` names, such as ``faithfulness/af3/emotion``.
+def matching(text: str, figures: Sequence[Published] | None = None) -> list[Published]:
+    """The figures that every part of ``text`` names, such as ``faithfulness/af3/emotion``; of ``figures`` if given.
 
     A part names a figure by being within its benchmark, model, data set, metric or conditions, whatever case and
-    punctuation, or by being the model's initials (af3 for Audio-Flamingo-3); whole names count before parts of names.
-    Raises UsageError when none is named.
+    punctuation, or by being the model's initials (af3 for Audio-Flamingo-3), or by being the number that is printed,
+    as a percentage or a fraction; whole names count before parts of names. Raises UsageError when none is named.
     """
-    parts = [part for piece in _BETWEEN.split(text) if (part := _plain(piece))]
+    parts = parts_of(text)
     wholes: dict[Published, int] = {}
-    for figure in everything() if parts else ():
+    for figure in everything() if figures is None else figures:
         initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(figure.model))
-        texts = (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions, initials)
-        names = list(map(_plain, texts))
-        if all(any(part in name for name in names) for part in parts):
-            wholes[figure] = sum(part in names for part in parts)
+        # A task of a file is of that file's benchmark, which is a whole name too.
+        file, _, _ = figure.benchmark.partition("/")
+        texts = (figure.benchmark, file, figure.model, figure.dataset, figure.metric, figure.conditions, initials)
+        count = _named(parts, texts, figure)
+        if count is not None:
+            wholes[figure] = count
     if not wholes:
         benchmarks = ", ".join(dict.fromkeys(figure.benchmark for figure in everything()))
+        numbers = [part for part in parts if _NUMBER.fullmatch(part)]
+        if numbers and len(numbers) < len(parts) and _are_printed(numbers, figures):
+            number = " ".join(numbers)
+            raise UsageError(
+                f"no published value is named by {text!r}, but there are some of that number: audiobench published "
+                f"{number}"
+            )
         raise UsageError(
             f"no published value is named by {text!r}; write BENCHMARK/MODEL/DATASET or parts of them, "
-            f"such as faithfulness/af3/emotion; the benchmarks are {benchmarks}"
+            f"such as faithfulness/af3/emotion, or a number as printed, such as 57.8; the benchmarks are {benchmarks}"
         )
     most = max(wholes.values())
     return [figure for figure, count in wholes.items() if count == most]
+
+
+def _are_printed(numbers: Sequence[str], figures: Sequence[Published] | None) -> bool:
+    """Whether a figure of any name is all of ``numbers``."""
+    return any(_named(numbers, (), figure) is not None for figure in (everything() if figures is None else figures))
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a filter."""
+    return [piece for piece in _BETWEEN.split(text) if plain(piece)]
+
+
+def plain(text: str) -> str:
+    """``text`` without case and punctuation."""
+    return _PLAIN.sub("", text.lower())
+
+
+def _named(parts: Sequence[str], texts: Sequence[str], figure: Published) -> int | None:
+    """How many of ``parts`` are whole names of a figure, or its value; None where one is nothing of it."""
+    names = list(map(plain, texts))
+    count = 0
+    for part in parts:
+        if number := _NUMBER.fullmatch(part):
+            if _is_printed(figure, float(number[1])):
+                count += 1
+            elif not any(part.lower() in text.lower() for text in texts):
+                return None
+        elif not any(plain(part) in name for name in names):
+            return None
+        else:
+            count += plain(part) in names
+    return count if parts else None
+
+
+def _is_printed(figure: Published, number: float) -> bool:
+    other = {"percent": 0.01, "fraction": 100.0}.get(figure.unit, 1.0)
+    # Shares of ten are printed as they were rated.
+    factors = (1.0, other, 10.0) if figure.metric == "judge_score" and figure.unit == "fraction" else (1.0, other)
+    return any(math.isclose(figure.value * factor, number, abs_tol=1e-9) for factor in factors)
 
 
 def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
@@ -135,8 +191,5 @@ def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
                     if "delta_of" in fields:
                         fields["delta_of"] = tuple(fields["delta_of"])
                     known = {"n": table.get("samples", {}).get(dataset)}
+                    known["is_drawn"] = dataset in content.get("drawn_prompts", ())
                     yield Published(**(shared | known | fields | {"model": model, "dataset": dataset}))
-
-
-def _plain(text: str) -> str:
-    return _PLAIN.sub("", text.lower())

@@ -32,7 +32,12 @@ LONGEST_LINE = 64_000_000
 _WHOLE_DEPTH = 2
 """How deep a file's records must have every member: the file's own, its items', suites' and evals'."""
 
-_RUN = FileKind("run's record", "pytest", "it was edited, or cut: run again, which asks no model")
+_LATER = frozenset({"averages", "aspects"})
+"""Members that were added to a schema that files without them have: nothing of the kind was measured there."""
+
+_RUN = FileKind(
+    "run's record", "pytest", "it was edited, cut, or written by another version: run again, which asks no model"
+)
 
 
 def read_run(path: Path) -> RunRecord:
@@ -83,6 +88,8 @@ def _lacking(value: Mapping[str, Any], record: Record, place: str, depth: int) -
         return ""
     for name in record.__struct_fields__:
         if name not in value:
+            if name in _LATER:
+                continue
             return f"{place} has no {name!r}"
         members = getattr(record, name)
         if depth > 1 and isinstance(members, (list, tuple)) and members and isinstance(members[0], Record):

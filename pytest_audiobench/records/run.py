@@ -28,11 +28,14 @@ from pytest_audiobench.records.fields import (
 MOST_BYTES = 512 * 2**20
 """A larger file is no run's record: samples lie in the line files."""
 
+PASSED_OVER = " was passed over: "
+"""Stands in the note of a file that holds answers and could not be read, before the reason."""
 ALARM = "alarm:"
 """Begins a warning of an item that no reader may miss: reports show it where the verdict stands."""
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped", "lost"]
 RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable"]
+LineVerdict: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable", "improved"]
 
 
 class MetricRecord(Record, frozen=True):
@@ -111,6 +114,16 @@ class RegressionRecord(Record, frozen=True):
     """The verdict in a sentence."""
     p_holm: Number | None = None
     """Adjusted over the run's lines by Holm's method; changes no status."""
+    p_better: Number | None = None
+    """Of "it is no better": p at a margin of 0 with the two sides exchanged."""
+    q_better: Number | None = None
+    """``p_better`` adjusted over the run's lines by Holm's method, apart from their regressions."""
+
+    @property
+    def verdict(self) -> LineVerdict:
+        """The status; "improved" for a pass whose ``q_better`` is at most alpha, which decides over nothing else."""
+        is_improved = self.status == "pass" and self.q_better is not None and self.q_better <= self.alpha
+        return "improved" if is_improved else self.status
 
 
 class CoverageRecord(Record, frozen=True):
@@ -359,6 +372,10 @@ class PublishedRecord(Record, frozen=True, kw_only=True):
     scorer: str | None = None
     """The scorer of ours that is the publisher's rule; None where the rule is not known."""
     n: Count | None = None
+    average: str | None = None
+    """The average of several evals that it is of, where it is of none alone."""
+    perturbation: str | None = None
+    """The perturbation that it was measured under; None for the data as they are."""
 
 
 class ItemRecord(Record, frozen=True, kw_only=True):
@@ -381,6 +398,10 @@ class ItemRecord(Record, frozen=True, kw_only=True):
     """Of a limited evaluation, how many samples it would take otherwise."""
     published: Sequence[PublishedRecord] = ()
     """What others published of the same samples."""
+    averages: Mapping[str, Count] = field(default_factory=dict)
+    """The averages of its suite that it counts in, the outermost first, each with the number of its parts."""
+    pooled: bool = True
+    """Whether its samples count in its suite's figures: not those of a second reading, or of a known defect."""
     scorers: Sequence[ScorerRecord] = ()
     """The first is the headline."""
     metrics: Sequence[MetricRecord] = ()
@@ -555,6 +576,23 @@ class OrdersRecord(Record, frozen=True):
     each order of a sample counts once."""
 
 
+class AspectRecord(FigureRecord, frozen=True):
+    """One thing that answers hang on, over ``n`` samples that were asked with it and without it."""
+
+    name: str
+    """``whole_clip``: the share that is right on the whole clip and on none of its parts; ``some_part``: right on one
+    of them at least. ``late_less_early``, ``mid_less_early``, ``noise_less_silence``: how much higher the metric is in
+    these windows than in those. ``no_options``: right without the listed options, by the judge of ``scorer``.
+    """
+    dataset: str
+    series: str
+    metric: str
+    scorer: str
+    signature: str
+    n: Count
+    unit: str
+
+
 class PooledHashes(Record, frozen=True):
     """SHA-256 over the items' sorted hashes; None when an item has none."""
 
@@ -574,7 +612,7 @@ class SuiteRecord(Record, frozen=True):
     limited: bool
     scorers: Sequence[ScorerRecord]
     metrics: Sequence[MetricRecord]
-    """Over all samples and by each group field."""
+    """Over all samples, by each group field, and the suite's averages (``{"average": NAME}``)."""
     hashes: PooledHashes
     curves: Sequence[CurveRecord] = ()
     """One for each data set, family of perturbations, metric and scorer; empty where no family has two doses."""
@@ -582,6 +620,8 @@ class SuiteRecord(Record, frozen=True):
     """One for each data set (or series of evals of it), metric and scorer that several perturbations share."""
     orders: Sequence[OrdersRecord] = ()
     """One for each data set that was asked with its options in several orders."""
+    aspects: Sequence[AspectRecord] = ()
+    """Those of each data set that was asked in parts, in windows or without its options."""
 
 
 class HearingRecord(Record, frozen=True):
@@ -592,14 +632,17 @@ class HearingRecord(Record, frozen=True):
 
 
 class NoiseShare(Record, frozen=True):
-    """How far a model's repetitions differ: the share of same answers, and the headline metric's shift."""
+    """How far a model's repetitions differ: the share of same answers, the headline metric's shift, and the share of
+    answers that are scored the same (None of an earlier version's).
+    """
 
     same_answers: Number
     score_shift: Number
+    same_outcomes: Number | None = None
 
 
 class NoiseMeasurement(NoiseShare, frozen=True, kw_only=True):
-    """One determinism eval: the mean of the former over its reruns, the largest of the latter."""
+    """One determinism eval: the means of the shares over its reruns, the largest of the shifts."""
 
     dataset: str
     n: Count

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.gate.regression_text import REASONS, line_text, p_text, subject_text
+from pytest_audiobench.gate.regression_text import REASONS, improvement_text, line_text, p_text, subject_text
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
@@ -89,7 +89,7 @@ def changes(record: RunRecord) -> Changes | None:
     lines = [line for _, line in _lines(record.items)]
     if record.baseline is None and not lines:
         return None
-    statuses: Counter[str] = Counter(line.status for line in lines)
+    statuses: Counter[str] = Counter(line.verdict for line in lines)
     worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
     # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
@@ -97,7 +97,7 @@ def changes(record: RunRecord) -> Changes | None:
     return Changes(
         mark=mark,
         tone=tone,
-        verdict="no regression" if worst == "pass" else word,
+        verdict="no regression" if worst in ("pass", "improved") else word,
         counts=_counts(statuses, max(unchecked, 0)),
         detectable=_detectable(lines),
         unchecked=max(unchecked, 0),
@@ -134,7 +134,7 @@ def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionReco
     def urgency(pair: tuple[ItemRecord, RegressionRecord]) -> tuple[int, float]:
         line = pair[1]
         beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
-        return list(formatting.VERDICTS).index(line.status), -beyond
+        return list(formatting.VERDICTS).index(line.verdict), -beyond
 
     return sorted(((item, line) for item in items for line in item.regressions), key=urgency)
 
@@ -162,11 +162,11 @@ def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in facts.items() if value)
 
 
-_AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "detail", "method")
+_AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "method")
 
 
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
-    mark, tone, status = formatting.VERDICTS[line.status]
+    mark, tone, status = formatting.VERDICTS[line.verdict]
     unit = line.unit
     fraction = unit in FRACTIONS
     headline = item.scorers[0].name if item.scorers else None
@@ -177,6 +177,7 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         mark=mark,
         tone=tone,
         status=status,
+        detail="; ".join(filter(None, (improvement_text(line), line.detail))),
         subject=subject_text(line, headline),
         line=line_text(line, headline),
         group=formatting.group_text(line.group),

@@ -67,7 +67,10 @@ def failure_classes(item: ItemRecord) -> tuple[FailureClass, ...]:
 
 
 def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
-    """``wer 10.3 %; without 50 wrong_task 2.7 %; also 2 loop``: the class that moves the first metric most."""
+    """``wer 10.3 %; without 50 wrong_task 2.7 %; also 2 loop``: the class that moves the first metric most.
+
+    Counts alone where there is no value to move.
+    """
     if not classes:
         return ""
 
@@ -78,7 +81,7 @@ def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
     worst = max(classes, key=weight)
     others = ", ".join(f"{failure.answers} {failure.name}" for failure in classes if failure is not worst)
     also = f"; also {others}" if others else ""
-    if not worst.moved:
+    if not worst.moved or worst.moved[0].value == value_text(None, ""):
         return f"{worst.answers} {worst.name}{also}"
     score = worst.moved[0]
     return f"{score.metric} {score.value}; without {worst.answers} {worst.name} {score.without}{also}"

@@ -221,7 +221,7 @@ def _row(finding: records.FindingRecord, by: str, rates: Mapping[str | None, Rat
         tone=sign.tone,
         status=sign.words,
         why=finding.validation_notes,
-        q=_p(finding.adjusted_p_value),
+        q=p_text(finding.adjusted_p_value),
         discovery=_half(finding.discovery, finding),
         holdout=_half(finding.holdout, finding.holdout),
     )
@@ -235,14 +235,15 @@ def _half(side: records.FindingSideRecord, uplift: records.FindingRecord | recor
         interval="" if low is None or high is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
         rates=f"{rate} and {others}",
         clips=f"{side.clip_count_domain} and {side.clip_count_other}",
-        p=_p(side.p_value),
+        p=p_text(side.p_value),
         at=formatting.axis_value(at, POINTS),
         low=formatting.axis_value(low, POINTS),
         high=formatting.axis_value(high, POINTS),
     )
 
 
-def _p(value: float | None) -> str:
+def p_text(value: float | None) -> str:
+    """``0.0012``, ``<0.0001``, or a dash for none."""
     if value is None:
         return "–"
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"

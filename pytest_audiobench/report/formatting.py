@@ -30,8 +30,9 @@ VERDICTS: Mapping[str, Sign] = {
     "not_comparable": Sign("≠", "warn", "not comparable"),
     "inconclusive": Sign("?", "warn", "inconclusive"),
     "pass": Sign("✓", "good", "pass"),
+    "improved": Sign("▲", "good", "improved"),
 }
-"""Thresholds' and regression lines' statuses, the worst first: not comparable fails, inconclusive warns."""
+"""Thresholds' and regression lines' verdicts, the worst first: not comparable fails, inconclusive warns."""
 
 WIDTH = 80
 
@@ -160,9 +161,17 @@ def no_command(text: str) -> str:
     return _COMMAND.sub(lambda match: f"{match[0][:-1]} {match[0][-1]}", text)
 
 
+_LONGEST_WORD = 255
+"""A longer one is no name that a file could have."""
+
+
 def wrapped(line: str, indent: str = "  ") -> list[str]:
-    """``line`` in lines of :data:`WIDTH` characters, with nothing in it that a terminal would obey."""
+    """``line`` in lines of :data:`WIDTH` characters, with nothing in it that a terminal would obey.
+
+    A path or a signature stays whole: broken it could neither be copied nor searched for.
+    """
     # A number stays with its sign: no line is broken at a space that does not break.
     text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
-    lines = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    breaks = max(map(len, text.split()), default=0) > _LONGEST_WORD
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=breaks, break_on_hyphens=False)
     return [part.replace("\N{NO-BREAK SPACE}%", " %") for part in lines] or [""]

@@ -9,6 +9,7 @@ from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import (
     answer_comparison,
     findings_tables,
+    noise_tables,
     perturbation_tables,
     published_values,
     scorer_comparison,
@@ -72,6 +73,7 @@ def _lines(run: RunRecord) -> Iterator[str]:
         title = escaped(scorer_comparison.table_title(owner, table))
         yield from (f"**{title}**", "", *scorer_comparison.table_markdown(table, marks), "")
     tables = [*answer_comparison.markdown(run), *perturbation_tables.markdown(run), *findings_tables.markdown(run)]
+    tables += noise_tables.markdown(run)
     tables += published_values.markdown(run, len(view_model.aliases(run)) > 1)
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")

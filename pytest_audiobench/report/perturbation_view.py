@@ -101,6 +101,7 @@ def curves(suites: Sequence[records.SuiteRecord]) -> list[Curve]:
 def summaries(suites: Sequence[records.SuiteRecord]) -> list[Summary]:
     """What is said of all perturbations of each data set, each suite's leading metric first."""
     all_summaries = [_summary(suite, summary) for suite in suites for summary in suite.perturbations]
+    all_summaries += [summary for suite in suites for summary in _alone(suite)]
     return sorted(all_summaries, key=lambda summary: not summary.leading)
 
 
@@ -143,11 +144,17 @@ def _summary(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -
     is_plain = len(set(summary.weights.values())) == 1
     weights = f"each weighing 1/{count}" if is_plain else "by the weights in run.json"
     name = f"mean of the {count} perturbations measured{_families(suite, summary)}, {weights}"
+    is_mixed = any(point.family in _QUESTIONED for point in summary.points)
+    mean = () if is_mixed else (_line(name, summary.mean, summary.unit),)
     return Summary(
         **_owner(suite, summary),
         rows=tuple(row.of(point.perturbation, point) for point in alone),
-        lines=(_line(name, summary.mean, summary.unit), *_order_lines(suite, summary)),
+        lines=(*mean, *_order_lines(suite, summary), *_aspect_lines(suite, summary)),
     )
+
+
+_QUESTIONED = {"order", "fragment", "window", "inject", "reasoning"}
+"""Families that each ask something of their own, so that a mean over them and others is a share of nothing."""
 
 
 def _order_lines(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> Iterator[Line]:
@@ -163,6 +170,38 @@ def _order_lines(suite: records.SuiteRecord, summary: records.PerturbationsRecor
         places = (f"{place.letter} {_share_text(place.said)}" for place in orders.places)
         how = f"said {', '.join(places)}; half the sum of the distances from where the right option stood"
         yield Line("bias to a place", f"{orders.bias:.3f}", "", how)
+
+
+_ASPECTS = {
+    "whole_clip": "right on the whole clip and on none of its parts",
+    "some_part": "right on some part of the clip alone",
+    "late_less_early": "late in a window, less early",
+    "mid_less_early": "mid in a window, less early",
+    "noise_less_silence": "in noise, less in silence",
+    "no_options": "right without the options",
+}
+
+
+def _alone(suite: records.SuiteRecord) -> Iterator[Summary]:
+    """What is said of a data set of which no two perturbations are read alike, as by a judge without the options."""
+    summed = {(summary.dataset, summary.series) for summary in suite.perturbations}
+    for aspect in suite.aspects:
+        if (aspect.dataset, aspect.series) not in summed:
+            about = aspect.dataset, aspect.series, aspect.metric, aspect.scorer
+            figures = unit_text(aspect.unit), "higher", True
+            yield Summary(suite.name, suite.model, *about, *figures, (), (_aspect_line(aspect),))
+
+
+def _aspect_lines(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> Iterator[Line]:
+    """What else the answers hang on, beside the first metric of the scorer that read them."""
+    for aspect in suite.aspects if _is_leading(suite, summary) else ():
+        if (aspect.dataset, aspect.series) == (summary.dataset, summary.series):
+            yield _aspect_line(aspect)
+
+
+def _aspect_line(aspect: records.AspectRecord) -> Line:
+    by = f", by {aspect.scorer}" if aspect.name == "no_options" else ""
+    return _line(f"{_ASPECTS[aspect.name]}{by} (n={aspect.n})", aspect, aspect.unit)
 
 
 def _order_key(orders: records.OrdersRecord) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ _LONGEST_TEXT = 400
 _RULES = (
     "**pass**: the upper bound of the drop is below the margin. **regressed**: the test of “the drop is at most the "
     "margin” gives p at most alpha divided by the number of lines. **inconclusive**: neither; the samples are too few "
-    "to tell. **not comparable**: the two sides do not match, or could not be asked."
+    "to tell. **not comparable**: the two sides do not match, or could not be asked. **improved**: a pass for which "
+    "the test of “it is no better”, adjusted over all lines, gives q at most alpha; it makes up for no regression."
 )
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
+from pytest_audiobench.evaluation.scoring import SHARES
+from pytest_audiobench.evaluation.wording_figures import wording_number
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord, SuiteRecord
 from pytest_audiobench.report import formatting
 
 MANY = 3
 """Where an eval was read by more scorers than this, or in several wordings, a table of their own shows them."""
+
+_LONGEST = 28
+"""Characters of a wording that stand behind its row."""
 
 HEAD = ("scorer", "value", "interval", "n", "skipped", "unparsed")
 
@@ -26,6 +30,8 @@ class SuitePart(NamedTuple):
 
     scorers: Sequence[ScorerRecord]
     metrics: Sequence[MetricRecord]
+    options: Mapping[str, Any]
+    """What all its evals were asked with."""
 
 
 Owner: TypeAlias = ItemRecord | SuiteRecord | SuitePart
@@ -50,6 +56,8 @@ class ScorerRow:
     why: str
     value_text: str
     interval_text: str
+    wording: str = ""
+    """The words of the one wording that it is of."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,9 @@ def scorer_tables(owner: Owner) -> list[ScorerTable]:
     for metric in owner.metrics:
         if _is_score(metric):
             by_metric.setdefault(metric.name, []).append(metric)
-    return [_table(name, metrics, coverages) for name, metrics in by_metric.items()]
+    wordings = {} if isinstance(owner, SuiteRecord) else owner.options.get("wordings")
+    texts = wordings if isinstance(wordings, list) else []
+    return [_table(name, metrics, coverages, texts) for name, metrics in by_metric.items()]
 
 
 def scorer_comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
@@ -143,7 +153,9 @@ def by_answers(suite: SuiteRecord, items: Sequence[ItemRecord]) -> list[SuitePar
     parts = []
     for scorers in scopes.values():
         keys = set(map(_key, scorers))
-        parts.append(SuitePart(scorers, [metric for metric in suite.metrics if _scorer_of(metric) in keys]))
+        members = [items[number].options for number in readers.get(_key(scorers[0]), ())]
+        options = members[0] if members and all(each == members[0] for each in members) else {}
+        parts.append(SuitePart(scorers, [metric for metric in suite.metrics if _scorer_of(metric) in keys], options))
     return parts
 
 
@@ -173,12 +185,12 @@ def main_scorers(owner: Owner) -> set[Key]:
 def has_many_scorers(owner: Owner) -> bool:
     """Whether an item or a suite was read by so many rules that a table of their own shows them."""
     signatures = [scorer.signature for scorer in owner.scorers]
-    return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(is_of_wording, signatures))
+    return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(wording_number, signatures))
 
 
 def of_judge(signature: str) -> bool:
     """Whether a scorer is of what a judge said, or of how far one agrees: no further rule for the same answers."""
-    return signature.startswith(("judge:", "agreement|")) or "|judge:" in signature
+    return signature.startswith(("judge:", "agreement|", "people|")) or "|judge:" in signature
 
 
 def scale(unit: str) -> float:
@@ -196,7 +208,8 @@ def table_title(owner: str, table: ScorerTable) -> str:
 def table_lines(table: ScorerTable, marks: Marks | None = None, majority: Marks | None = None) -> list[str]:
     """A line for each scorer below a head, in columns; ``majority`` is what a constant answer scores by each."""
     rows = [
-        (*_with_majority(_cells(row), majority, row.scorer), (marks or {}).get(row.scorer, "")) for row in table.rows
+        (*_with_majority(_cells(row), majority, row.scorer), _remark(row, (marks or {}).get(row.scorer, "")))
+        for row in table.rows
     ]
     head = _with_majority(HEAD, majority)
     return formatting.aligned([(*head, ""), *rows], left=(0, len(head) - 1, len(head)))
@@ -209,10 +222,17 @@ def table_markdown(table: ScorerTable, marks: Marks | None = None, majority: Mar
     head = _with_majority(HEAD, majority)
     lines = [table_row(head), f"| :-- |{' --: |' * (len(head) - 2)} :-- |"]
     for row in table.rows:
-        mark = (marks or {}).get(row.scorer, "")
+        mark = _remark(row, (marks or {}).get(row.scorer, ""))
         name, *numbers = map(escaped, _with_majority(_cells(row), majority, row.scorer))
         lines.append(table_row((f"{name} **{escaped(mark)}**" if mark else name, *numbers)))
     return lines
+
+
+def _remark(row: ScorerRow, mark: str) -> str:
+    """What stands behind a row: its mark, and how its wording begins."""
+    words = formatting.printable(" ".join(row.wording.split()))
+    quoted = f'"{words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1].rstrip()}…"}"' if words else ""
+    return " ".join(filter(None, (mark, quoted)))
 
 
 def _with_majority(cells: tuple[str, ...], majority: Marks | None, scorer: str = "") -> tuple[str, ...]:
@@ -242,9 +262,11 @@ def _metrics_by_scorer(owner: Owner) -> dict[Key, list[str]]:
     return names
 
 
-def _table(name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, CoverageRecord]) -> ScorerTable:
+def _table(
+    name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, CoverageRecord], wordings: Sequence[object]
+) -> ScorerTable:
     unit = metrics[0].unit
-    rows = tuple(_row(metric, coverages[_scorer_of(metric)]) for metric in metrics)
+    rows = tuple(_row(metric, coverages[_scorer_of(metric)], wordings) for metric in metrics)
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
     text = ""
@@ -255,8 +277,9 @@ def _table(name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, C
     return ScorerTable(name, unit, metrics[0].direction, rows, spread, text)
 
 
-def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
+def _row(metric: MetricRecord, coverage: CoverageRecord, wordings: Sequence[object]) -> ScorerRow:
     scorer, signature = _scorer_of(metric)
+    number = wording_number(signature)
     return ScorerRow(
         scorer=scorer,
         signature=signature,
@@ -270,6 +293,7 @@ def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
         why=formatting.unparsed_text(structs.replace(coverage, skipped=0)),
         value_text=formatting.value_text(metric.value, metric.unit),
         interval_text=formatting.interval_text(metric, metric.unit),
+        wording=str(wordings[number - 1]) if 0 < number <= len(wordings) else "",
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.wording_figures import votes
 from pytest_audiobench.metrics.definitions.soundscape import NOT_SHOWN
 from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import eval_name, value_text
 from pytest_audiobench.report.scene_columns import main_metrics
-from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerTable
+from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerRow, ScorerTable
 
 _SPEED_WORDS = {
     "first_token_s": "first token after ",
@@ -51,10 +52,15 @@ def scorer_tables(record: RunRecord) -> list[NamedTable]:
     alone = [item for item in _evals(record) if (item.suite, item.model) not in pooled]
     owners += [(_name(record, item), item.comparisons) for item in alone]
     return [
-        NamedTable(name, each.table, {row.scorer: "headline" for row in each.table.rows if each.is_headline(row)})
+        NamedTable(name, each.table, {row.scorer: _mark(row) for row in each.table.rows if each.is_headline(row)})
         for name, comparisons in owners
         for each in _folding(comparisons)
     ]
+
+
+def _mark(row: ScorerRow) -> str:
+    wordings = votes(row.signature)
+    return f"headline, the vote of {wordings} wordings" if wordings else "headline"
 
 
 def scorer_lines(record: RunRecord) -> list[str]:

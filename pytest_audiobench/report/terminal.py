@@ -38,7 +38,10 @@ _MANY_SKIPS = 12
 """Reasons to skip evals beyond which none is given: a catalogue whose data is not on the machine would fill screens."""
 
 _LONG = 22
-"""A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all."""
+"""A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all.
+
+Where the numbers are wide a shorter one does.
+"""
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 """Stands for the spaces within a cell while a row is broken between its cells."""
@@ -73,8 +76,9 @@ def verdict_lines(run: RunRecord, width: int) -> list[Line]:
 
 def _numbers(run: RunRecord, width: int) -> list[Line]:
     several = len(view_model.aliases(run)) > 1
-    # What a control measured is in the differences that were recorded against it; the page shows it in full.
-    evals = [item for item in view_model.evals(run) if item.verdict != "control"]
+    # What is asked beside is in the differences that were recorded against it; the page shows it in full.
+    beside = view_model.CONTROL, view_model.PERTURBED
+    evals = [item for item in view_model.evals(run) if item.verdict not in beside]
     measured = [item for item in evals if item.blocks or item.verdict != "skipped"]
     entries = [entry for item in measured for entry in _entries(item)]
     folded = 0
@@ -88,6 +92,9 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
     if not entries:
         return []
     pooled = [entry for suite in view_model.suites(run) for entry in _suite(suite)]
+    # What a card prints of many tasks stands before them.
+    if averages := [entry for suite in view_model.suites(run) for entry in _averages(suite)]:
+        entries = [*averages, _Entry(("",) * len(_HEAD), ""), *entries]
     lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width)
     if is_long:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
@@ -138,6 +145,10 @@ def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
         yield from answer_comparison.lines(run, width)
     if view_model.has_perturbations(run):
         yield "", False
+    if view_model.has_conditions(run):
+        from pytest_audiobench.report import noise_tables
+
+        yield from noise_tables.lines(run)
     if view_model.has_findings(run):
         from pytest_audiobench.report import findings_tables
 
@@ -263,10 +274,21 @@ def _suite(suite: view_model.Suite) -> Iterator[_Entry]:
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
-        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in suite.fields)
+        fields = suite.fields - {view_model.AVERAGE}
+        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in fields)
         rows = _figures(replace(block, figures=groups, parse_rate="", skipped=""), headline=number == 0)
         for figure, cells in zip(groups, rows, strict=True):
             yield _Entry((f"  {figure.group}", "", *cells, ""), "")
+
+
+def _averages(suite: view_model.Suite) -> Iterator[_Entry]:
+    for place, (average, figures) in enumerate(suite.averages.items()):
+        name, model = f"{suite.name}, {average}", suite.model
+        for number, (block, figure) in enumerate(figures):
+            own = replace(block, figures=(figure,), parse_rate="", skipped="")
+            for cells in _figures(own, headline=number == 0):
+                yield _Entry((name, model, *cells, ""), "" if place or number else "bold")
+            name = model = ""
 
 
 def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:
@@ -284,9 +306,13 @@ def _table(evals: Sequence[_Entry], suites: Sequence[_Entry], several: bool, wid
     entries = [*evals, *([_Entry(("",) * len(_HEAD), ""), *suites] if suites else ())]
     rows = [((name, model if several else "", *cells), style) for (name, model, *cells), style in entries]
     entries = [_Entry(tuple(map(printable, cells)), style) for cells, style in rows]
-    if sum(_widths(entries)) + 2 * (len(_HEAD) - 1) > width:
-        entries = [part for entry in entries for part in _stacked(entry, width)]
     widths = _widths(entries)
+    if sum(widths) + 2 * (len(_HEAD) - 1) > width:
+        # A stacked table has its indent in place of names, and no column of models.
+        rest = width - sum(widths[3:]) - 2 * (len(_HEAD) - 2) - 1
+        longest = min(_LONG, max(rest, len(_HEAD[2])))
+        entries = [part for entry in entries for part in _stacked(entry, longest, width)]
+        widths = _widths(entries)
     return [(line, entry.style) for entry in entries for line in _lines(entry.cells, widths, width)]
 
 
@@ -295,12 +321,12 @@ def _widths(entries: Sequence[_Entry]) -> list[int]:
     return [max(len(entry.cells[column]) for entry in entries if any(entry.cells[1:])) for column in range(len(_HEAD))]
 
 
-def _stacked(entry: _Entry, width: int) -> Iterator[_Entry]:
+def _stacked(entry: _Entry, longest: int, width: int) -> Iterator[_Entry]:
     name = " · ".join(filter(None, entry.cells[:2]))
     if name and name != _HEAD[0]:
         yield _Entry((_cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
     metric, *numbers = entry.cells[2:]
-    if len(metric) > _LONG and any(numbers):
+    if len(metric) > longest and any(numbers):
         yield _Entry((f"   {metric}", *("",) * (len(_HEAD) - 1)), entry.style)
         metric = ""
     if metric or any(numbers) or not name:

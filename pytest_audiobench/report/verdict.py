@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_audiobench.records.run import ALARM, ItemRecord, RunRecord
+from pytest_audiobench.records.run import ALARM, PASSED_OVER, ItemRecord, RunRecord
 from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, printable
 
 if TYPE_CHECKING:
@@ -81,10 +81,19 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     if sign is _PASSED and changes is not None and changes.unchecked:
         sign = sign._replace(mark="!", tone="warn")
         advice = "Not every line was checked: see which evals were skipped."
+    if not record.exit_status and any(PASSED_OVER in note for note in record.notes):
+        sign = sign._replace(mark="!", tone="warn")
     if not record.exit_status and any(is_alarm(text) for item in record.items for text in item.warnings):
         sign = sign._replace(mark="!", tone="warn")
         advice = "Read the alarm before the numbers."
     return RunVerdict(*sign, counts, advice)
+
+
+def _hidden_by_runaways(item: ItemRecord) -> str:
+    """The metric of an inconclusive line that runaway answers widen; "" where there is none."""
+    values = {metric.name: metric.value for metric in item.metrics if not metric.group}
+    metrics = (line.metric for line in item.regressions if line.status == "inconclusive")
+    return next((name for name in metrics if values.get("runaway") and f"{name}_trimmed" in values), "")
 
 
 def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
@@ -105,6 +114,10 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
+        if hidden := next(filter(None, map(_hidden_by_runaways, record.items)), ""):
+            advice = f"Runaway answers hide the rest of {hidden}: see them first, and gate {hidden}_trimmed beside it."
+        if any(line.p is not None and line.p <= line.alpha / line.lines for line in undecided):
+            advice = "Worse by no more than the model's own noise: see which answers differ before it is merged."
         if not any(line.pairs for line in undecided):
             # More samples are no remedy where the baseline holds nothing to pair them with.
             advice = "The baseline does not know what is inconclusive: renew it, or check its name."
@@ -117,6 +130,8 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         advice = "Nothing was required: declare thresholds, or compare with a baseline."
         if any(note.startswith("not checked: ") for note in record.notes):
             advice = "What is required was not checked: the notes say why."
+        if any(PASSED_OVER in note for note in record.notes):
+            advice = "Not all files could be read: the notes name them."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     return _PASSED, "Nothing to do."
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
+from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -17,6 +21,17 @@ from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
+
+
+SAME_ANSWERS, CONDITION = "same_answers", "condition"
+"""The metric and the group of what each condition of a determinism eval changed (``studies/determinism.py``)."""
+
+
+AVERAGE = "average"
+"""The group of a suite's declared averages (``evaluation/suites.py``)."""
+
+CONTROL, PERTURBED = "control", "perturbed"
+"""The verdicts of evals that are asked for another's comparison alone, where no threshold names them."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,17 @@ class Suite:
     fields: frozenset[str]
     """The metadata fields in which its evals differ, which none of them reports by."""
 
+    @property
+    def averages(self) -> dict[str, list[tuple[Block, Figure]]]:
+        """Of each declared average, the outermost first, its figure by every scorer among the main ones."""
+        by_name: dict[str, list[tuple[Block, Figure]]] = {}
+        for block in map(leading, unfolded(self.blocks)):
+            for figure in block.groups:
+                field, _, name = figure.group.partition("=")
+                if field == AVERAGE:
+                    by_name.setdefault(name, []).append((block, figure))
+        return dict(reversed(by_name.items()))
+
 
 @dataclass(frozen=True)
 class Banner:
@@ -120,12 +146,19 @@ class Banner:
 
 
 def has_perturbations(record: RunRecord) -> bool:
-    return any(suite.perturbations for suite in record.suites)
+    return any(suite.perturbations or suite.aspects for suite in record.suites)
 
 
 def has_comparisons(record: RunRecord) -> bool:
     """Whether any answer of the run was compared with another, such as that to the clean clip."""
     return any(metric.name == SAME for item in record.items for metric in item.metrics)
+
+
+def has_conditions(record: RunRecord) -> bool:
+    """Whether any eval asked the same again under other conditions."""
+    return any(
+        metric.name == SAME_ANSWERS and CONDITION in metric.group for item in record.items for metric in item.metrics
+    )
 
 
 def has_findings(record: RunRecord) -> bool:
@@ -139,8 +172,9 @@ def evals(record: RunRecord) -> list[Eval]:
 
 
 def suites(record: RunRecord) -> list[Suite]:
-    """The run's suites of several evals."""
-    return [_suite(suite, record.items) for suite in record.suites if suite.evals > 1]
+    """The run's suites of several evals, of those that are read alike."""
+    every = (_suite(suite, record.items) for suite in record.suites if suite.evals > 1)
+    return [suite for suite in every if suite.blocks]
 
 
 def leading(block: Block) -> Block:
@@ -222,7 +256,21 @@ def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
 
 def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
     members = [item for item in items if (item.suite, item.model) == (suite.name, suite.model)]
-    parts = scorer_comparison.by_answers(suite, [item for item in members if not item.control])
+    pooled = [item for item in members if item.pooled and not item.control]
+    # Of what a single eval was read by there is nothing to pool: its own table has the same numbers.
+    readers = Counter(key for item in pooled for key in _readers(item))
+    alone = {key for key, count in readers.items() if count == 1}
+    # The same samples asked under several perturbations are no larger set: what is made of those compares them.
+    repeated = {key for key in readers if _asks_again([item for item in pooled if key in _readers(item)])}
+    metrics = [
+        metric
+        for metric in suite.metrics
+        if (metric.scorer, metric.signature) not in (alone if _is_across(metric.name) else alone | repeated)
+    ]
+    kept = {(metric.scorer, metric.signature) for metric in metrics}
+    scorers = [scorer for scorer in suite.scorers if (scorer.name, scorer.signature) in kept]
+    suite = msgspec.structs.replace(suite, scorers=scorers, metrics=metrics)
+    parts = scorer_comparison.by_answers(suite, pooled)
     return Suite(
         name=suite.name,
         model=suite.model,
@@ -231,6 +279,19 @@ def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
         comparisons=tuple(comparison for part in parts for comparison in _comparisons(part)),
         fields=frozenset(_fields(suite).difference(*map(_fields, members))),
     )
+
+
+def _readers(item: ItemRecord) -> list[tuple[str, str]]:
+    return [(scorer.name, scorer.signature) for scorer in item.scorers]
+
+
+def _asks_again(items: Sequence[ItemRecord]) -> bool:
+    """Whether any of ``items`` asks the samples of another under another perturbation."""
+    conditions = {
+        (unperturbed(item.dataset, item.perturbation), item.perturbation is None or item.perturbation.name)
+        for item in items
+    }
+    return len(conditions) > len({dataset for dataset, _ in conditions})
 
 
 def _comparisons(owner: scorer_comparison.Owner) -> tuple[scorer_comparison.ScorerComparison, ...]:
@@ -285,7 +346,10 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
         return formatting.Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
     if worst is None or (item.control and worst.tone == "good"):
-        return formatting.Sign("", "plain", "control" if item.control else "no check")
+        # Beside itself an eval is asked under controls, which must come out badly, and under what need not.
+        is_control = item.perturbation is None or item.perturbation.family == "control"
+        beside = CONTROL if is_control else PERTURBED
+        return formatting.Sign("", "plain", beside if item.control else "no check")
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -12,13 +13,14 @@ from pytest_audiobench.evaluation.judging import check_judge, judging_stage
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.models.messages import Ask, Request, Response
-from pytest_audiobench.models.model import Hearing
+from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
 from pytest_audiobench.protocols.judged.default_judgings import extract_judging, rubric_judging, yes_no_judging
 from pytest_audiobench.protocols.judged.extractions import extraction
+from pytest_audiobench.protocols.judged.task import shipped
 from pytest_audiobench.protocols.protocol import Judging
-from pytest_audiobench.rescoring.recorded_answers import RecordedRow
+from pytest_audiobench.rescoring.recorded_answers import RECORDED_JUDGE, RecordedRow, verdict_stage
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
 
 _CHUNK = 256
@@ -158,3 +160,43 @@ def _labels_of(row: RecordedRow) -> Sequence[str]:
 
 def _offered(sample: Sample, labels: Sequence[str]) -> Sample:
     return sample if sample.choices or not labels else replace(sample, choices=tuple(labels))
+
+
+def recorded_judges(row: RecordedRow, wanted: Sequence[str] = ()) -> tuple[Judge, ...]:
+    """The judge whose verdicts lie beside ``row`` and its like, with the ``wanted`` of its scorers, or all."""
+    of_stages = {verdict_stage(judging.name): judging for judging in shipped()}
+    return tuple(
+        Judge(
+            ModelHandle(RECORDED_JUDGE, _RecordedJudge(judging.name, row.dataset.partition("/")[0])),
+            judging.name,
+            tuple(name for name in names if name in wanted) or names,
+        )
+        for stage, judging in of_stages.items()
+        if stage in row.verdicts
+        for names in [tuple(scorer.name for scorer in judging.scorers if not scorer.further_judges)]
+    )
+
+
+class _RecordedJudge:
+    """A judge that is known by what it said alone, and is never asked."""
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    limits = Limits()
+    listens = False
+    device = ""
+
+    def __init__(self, judging: str, tool: str) -> None:
+        self.spec = f"recorded:{tool}"
+        self.judgings = (judging,)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {"adapter": "recorded/1", "judge": self.spec}
+
+    def load(self) -> None:
+        """Nothing is loaded."""
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        return [Response(error="what this judge said is in the file") for _ in batch]
+
+    def close(self) -> None:
+        """Nothing was loaded."""

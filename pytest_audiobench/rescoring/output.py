@@ -17,8 +17,10 @@ from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, rescore
 
 
-def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, command: Sequence[str]) -> RescoredEval:
-    """Score ``source`` and write run.json, the line files and report.html into ``folder``.
+def write_rescored_run(
+    folder: Path, source: Source, wanted: ScoringOptions, command: Sequence[str], page: bool = True
+) -> RescoredEval:
+    """Score ``source`` and write run.json, the line files and, unless told otherwise, report.html into ``folder``.
 
     Raises UsageError for a folder that holds anything: rows of two runs never lie in one. What was written is removed
     when scoring fails.
@@ -49,12 +51,13 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
             hashes=pooled_hashes(()),
         )
         record = collect(folder, heading)
-        write_page(folder, record)
+        if page:
+            write_page(folder, record)
         finish(folder, record)
     except BaseException:
         shutil.rmtree(folder if is_new else folder / run_writer.PARTS, ignore_errors=True)
         raise
-    return RescoredEval(list(record.items), list(record.suites), rescored.notes, rescored.majorities)
+    return RescoredEval(list(record.items), list(record.suites), rescored.notes, rescored.majorities, rescored.left_out)
 
 
 def _model(source: Source, alias: str) -> ModelRecord:

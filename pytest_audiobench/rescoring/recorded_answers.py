@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.audio.clip_record import Recipe, RecordedSource
+from pytest_audiobench.compat.answer_files import AnswerFile, Reader, RecordedAnswer, answers_of
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, repaired
 from pytest_audiobench.models.messages import Message, Output, Part, Response
 from pytest_audiobench.protocols.protocol import Role
+
+RECORDED_JUDGE = "recorded"
+_NAMED = 5
 
 
 class Played(NamedTuple):
@@ -62,6 +67,12 @@ class RecordedRow:
     """Who is asked, by stage; empty for a file that does not say."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """The requests' keys, by stage, where the layout keeps them."""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """What the tool that wrote the file says of the whole eval, by metric; the same for all its rows."""
+    scorer: str = ""
+    """The scorer that follows that tool's own rule; "" where none is known to."""
+    scorers: tuple[str, ...] = ()
+    """Those that fit, where nobody names any."""
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:
@@ -136,3 +147,62 @@ def _valid_responses(responses: Mapping[str, Response]) -> dict[str, Response]:
         error = None if response.error is None else _valid_text(response.error)
         valid[stage] = replace(response, outputs=outputs, error=error)
     return valid
+
+
+def rows_of(reader: Reader, file: AnswerFile, needs_references: bool = True) -> Iterator[RecordedRow]:
+    """The rows that ``reader`` gives of ``file``, by eval and model.
+
+    Raises UsageError for rows without a reference where there must be one.
+    """
+    rows = answers_of(reader, file)
+    lost = [row.id for row in rows if row.reference is None and not row.error]
+    if lost and needs_references:
+        raise UsageError(
+            f"{file.path} holds no reference of {', '.join(map(repr, lost[:_NAMED]))}"
+            f"{f' and {len(lost) - _NAMED:,} more' if len(lost) > _NAMED else ''}: name their file by --references, "
+            "or their column by --columns reference=…"
+        )
+    # What a user names is the same data, whichever tool wrote it down.
+    tool = "recorded" if reader.general or file.terms.eval else reader.name
+    # Rows of several tasks may be mixed.
+    fields: dict[str, dict[str, None]] = {}
+    for row in rows:
+        fields.setdefault(row.eval, {}).update(dict.fromkeys(row.groups))
+    for row in sorted(rows, key=lambda row: (row.eval, row.model, row.epoch)):
+        yield _recorded_row(tool, row, tuple(fields[row.eval]))
+
+
+def verdict_stage(judging: str) -> str:
+    """The stage of what a judge said whom another tool had asked that judging."""
+    return f"{judging}@{RECORDED_JUDGE}"
+
+
+def _recorded_row(tool: str, row: RecordedAnswer, groups: tuple[str, ...]) -> RecordedRow:
+    references = (row.reference,) if isinstance(row.reference, str) else row.reference or ("",)
+    sample = Sample(
+        id=row.id,
+        clips=(clip_named(row.audio),) if row.audio else (),
+        question=row.question,
+        choices=row.options,
+        reference=references[0],
+        references=references if len(references) > 1 else (),
+        metadata={**row.metadata, **row.groups},
+    )
+    return RecordedRow(
+        sample=sample,
+        responses={} if row.answer is None else {"answer": Response.of(row.answer, row.finish)},
+        error=row.error or ("no answer is recorded" if row.answer is None else None),
+        eval=row.eval,
+        dataset=f"{tool}/{row.eval}",
+        model=row.model,
+        epoch=row.epoch,
+        stored=row.own,
+        family=row.family,
+        groups=groups,
+        scorers=row.scorers,
+        figures=row.figures,
+        scorer=row.scorer,
+        verdicts={verdict_stage(judging): Response.of(text, "unknown") for judging, text in row.verdicts.items()},
+        recording=row.audio or None,
+        note=row.note,
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
+from pytest_audiobench.evaluation.human_labels import EvalLabels, HumanLabels
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool, is_pooled
@@ -27,7 +28,7 @@ from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, i
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.judged.task import judged
-from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
+from pytest_audiobench.protocols.prompt_variants import ON_RECORD, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option, Protocol
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
@@ -35,12 +36,14 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
-from pytest_audiobench.rescoring.judge_pass import Judge, rubric_for, with_verdicts
-from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.judge_pass import Judge, recorded_judges, rubric_for, with_verdicts
+from pytest_audiobench.rescoring.layouts import Source, sentences_of
 from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
+from pytest_audiobench.rescoring.own_figures import OwnFigures
 from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid_row
 from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
+from pytest_audiobench.rescoring.recorded_sounds import RecordedSounds
 
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
@@ -58,6 +61,9 @@ class ScoringOptions:
     family: str = ""
     judges: tuple[Judge, ...] = ()
     """Who is asked about the answers, and what; their verdicts are kept for as long as these options."""
+    human_labels: HumanLabels | None = None
+    audio: Path | None = None
+    """The folder with the audio that the answers are about, where the page is to play it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,8 @@ class RescoredEval:
     notes: list[str]
     majorities: dict[tuple[str, str], Majority]
     """What always answering the most common label would score, by eval and model, where references are labels."""
+    left_out: list[str] = field(default_factory=list)
+    """What could not be read or scored, of all that was named; these are among the notes."""
 
 
 def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
@@ -82,47 +90,75 @@ def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) 
 
 def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    results = RescoredEval([], [], [], {})
+    results = RescoredEval([], [], [], {}, sentences_of(source.passed_over))
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
     members = Counter(item.suite for item in recorded.values())
+    audio = wanted.audio if folder is not None else None
+    if audio is not None and not source.plays_files:
+        results.notes.append(f"of {source.layout} nothing is played: its sounds were changed before a model heard them")
+        audio = None
     for (eval_, model), rows in groupby(_valid_rows(source, wanted, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
         first = next(rows)
         old = recorded.get((eval_, model))
+        asked = wanted if wanted.judges else replaced(wanted, judges=recorded_judges(first, wanted.scorers))
         try:
-            protocol = _protocol(first, old, wanted)
+            protocol = _protocol(first, old, asked)
             if not protocol.fits_any_sample:
                 rows = iter(rest := list(rows))
                 protocol = _fitting(protocol, [first, *rest])
-            protocol = _weighed(protocol, first, old, wanted)
+            protocol = _weighed(protocol, first, old, asked)
         except _NotScorable as error:
-            results.notes.append(f"{eval_} was not scored: {error}")
+            why = f"{eval_} was not scored: {error}"
+            (results.notes if isinstance(error, _NotWanted) else results.left_out).append(why)
             continue
-        item = _Item(len(results.items), first, old, protocol, source, folder)
+        labels = _labels_of(first, old, wanted)
+        protocol = protocol if labels is None else labels.beside(protocol)
+        sounds = None if audio is None else RecordedSounds(audio)
+        item = _Item(len(results.items), first, old, protocol, source, folder, labels, sounds)
         record = item.scored(chain([first], rows))
         if item.majority is not None:
             results.majorities[eval_, model] = item.majority
+        results.notes.extend(item.figures.findings(record))
+        if sounds is not None and folder is not None:
+            results.notes.extend(sounds.write(folder, record))
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record)
         if folder is None and is_pooled(record) and members[record.suite] > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(record, item.scored_lines())
+    results.notes.extend(results.left_out)
+    if source.others:
+        names = ", ".join(file.name for file in source.others[:_NAMED])
+        results.notes.append(f"{len(source.others)} files are of no kind that holds answers ({names})")
+    if source.deeper:
+        names = ", ".join(f"{file.parent.name}/{file.name}" for file in source.deeper[:_NAMED])
+        results.notes.append(f"not read, since they lie in folders of their own: {names}{_more(source.deeper)}")
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
-        more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
-        results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
+        results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{_more(without)}")
     if not results.items:
-        raise UsageError("; ".join(results.notes) or "there is no answer to score")
+        raise UsageError("\n".join(results.notes) or "there is no answer to score")
     used = {ALL, *(scorer.name for item in results.items for scorer in item.scorers)}
     if unknown := [name for name in wanted.scorers if name not in used]:
         families = ", ".join(dict.fromkeys(item.protocol for item in results.items))
         raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
     results.suites.extend(pool.record() for pool in pools.values() if not all(item.control for item in pool.items))
     return results
+
+
+def _labels_of(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) -> EvalLabels | None:
+    if wanted.human_labels is None or (old is not None and old.control):
+        return None
+    return wanted.human_labels.of((first.eval, old.suite if old else first.eval), first.model)
+
+
+def _more(names: Sequence[object]) -> str:
+    return f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
 
 
 def _valid_rows(source: Source, wanted: ScoringOptions, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
@@ -145,6 +181,10 @@ class _NotScorable(Exception):
     """Why one eval's answers cannot be read by any scorer; the others still can."""
 
 
+class _NotWanted(_NotScorable):
+    """The same of scorers that the user chose."""
+
+
 def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) -> Protocol:
     name, options = _family(first, old, wanted)
     try:
@@ -153,20 +193,24 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         if wanted.family:
             raise
         raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
-    names = wanted.scorers or (tuple(scorer.name for scorer in old.scorers) if old else (ALL,))
+    names = wanted.scorers or (tuple(scorer.name for scorer in old.scorers) if old else first.scorers or (ALL,))
     if not protocol.available.keys() >= set(names):
         protocol = protocol.extended()
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
-        raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
+        raise _NotWanted(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
         if not any(judge.scorers_for(first) for judge in wanted.judges):
-            why = f"only judges can read {first.family or name}; {_REPLAYED}; or name a judge with --judge-url"
+            why = f"only a judge can score the family {first.family or name}: name one with --judge-url; {_REPLAYED}"
             raise _NotScorable(why) from None
         return judged(None)
+    except UsageError as error:
+        if wanted.scorers:
+            raise
+        raise _NotScorable(str(error)) from None
 
 
 def _weighed(protocol: Protocol, first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) -> Protocol:
@@ -210,13 +254,17 @@ class _Item:
         protocol: Protocol,
         source: Source,
         folder: Path | None,
+        labels: EvalLabels | None,
+        sounds: RecordedSounds | None,
     ) -> None:
+        self._labels = labels
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
-        self._folder = folder
+        self._folder, self._sounds = folder, sounds
         self._kept = ScoredRows(first, protocol.scorers)
         self._unreadable = UnreadableAnswers(protocol)
         self._record = self._new_record(index)
         self._constant = ConstantAnswers(protocol)
+        self.figures = OwnFigures(first)
         self.majority: Majority | None = None
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
@@ -254,11 +302,17 @@ class _Item:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)
         self._constant.add(chunk)
-        self._unreadable.add(rows[self._protocol.scorers[0].name])
+        self.figures.add(chunk, rows)
+        headline = rows[self._protocol.scorers[0].name]
+        self._unreadable.add(headline)
+        if self._sounds is not None:
+            self._sounds.add(chunk, headline)
 
     def _draw(self) -> None:
         scored_rows, record, scorers = self._kept, self._record, self._protocol.scorers
         scored_rows.check_epochs(record.eval)
+        if self._labels is not None and scored_rows.epochs > 1:
+            raise UsageError(f"{record.eval} has {scored_rows.epochs} answers to each sample, and people labelled one")
         sheet = scores_from_rows(scorers, scored_rows.rows, record.groups, scored_rows.clustered, scored_rows.epochs)
         self._record = replace(
             record,
@@ -273,6 +327,8 @@ class _Item:
         warnings = [text for text in record.warnings if not is_unreadable_alarm(text)]
         if not record.control and wants_answers(record.perturbation):
             warnings += self._unreadable.alarm()
+        if self._labels is not None:
+            warnings += self._labels.notes(sheet.metrics, scored_rows.rows, scorers)
         notes = [*warnings, *self._protocol.notes, self._first.note, *self._differences()]
         self._record = replace(self._record, warnings=list(dict.fromkeys(filter(None, notes))))
 
@@ -354,5 +410,5 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
 
 def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
-    check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
+    check_options(name, {option: value for option, value in options.items() if option not in ON_RECORD})
     return recorded_protocol(name, options)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import glob
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha1, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.remote.api_keys import hub_token
@@ -27,6 +27,7 @@ from pytest_audiobench.report.formatting import printable
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+RepoKind: TypeAlias = Literal["dataset", "space"]
 TIMEOUT_S = 60.0
 """How long a connection may stand still."""
 MOST_WAIT_S = 120.0
@@ -35,6 +36,8 @@ MOST_WAIT_S = 120.0
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _CONFLICT = (409, 412)
 _LONGEST_REASON = 200
+_WORDS: Mapping[RepoKind, str] = {"dataset": "data set", "space": "Space"}
+_OPTIONS = {"data set": "--repo", "Space": "--space"}
 _LOG_IN = "log in by hf auth login, or set HF_TOKEN"
 
 
@@ -66,15 +69,22 @@ class HubFile(NamedTuple):
 
 
 class Hub:
-    """Data sets on the hub that huggingface_hub is set up for."""
+    """Data sets, or with ``kind`` "space" Spaces, on the hub that huggingface_hub is set up for.
 
-    def __init__(self) -> None:
-        self._api = hub_api("push")
+    ``token`` goes before the one that the library would find.
+    """
+
+    def __init__(self, token: str | None = None, kind: RepoKind = "dataset") -> None:
+        self._api, self._token, self._kind = hub_api("push", token), token, kind
 
     @property
     def address(self) -> str:
         """The hub's address."""
         return str(self._api.endpoint)
+
+    def page(self, repo: str) -> str:
+        """The address of a repository's page."""
+        return f"{self.address}/{self._kind}s/{repo}"
 
     def user(self) -> str:
         """Whom the token belongs to. Raises FatalError without a token, or with one that the hub refuses."""
@@ -82,20 +92,22 @@ class Hub:
             return str(self._api.whoami()["name"])
 
     def create(self, repo: str, private: bool) -> None:
-        """Make the data set ``repo`` unless it is there."""
+        """Make the data set ``repo`` unless it is there. A Space, which is a program, is never made."""
+        if self._kind == "space":
+            return
         with self._judged(f"making the data set {repo}"):
             self._api.create_repo(repo, repo_type="dataset", private=private or None, exist_ok=True)
 
     def head(self, repo: str) -> Head:
         """The newest commit of ``repo``."""
-        with self._judged(f"looking at the data set {repo}"):
-            info = self._api.repo_info(repo, repo_type="dataset")
+        with self._judged(f"looking at the {_WORDS[self._kind]} {repo}"):
+            info = self._api.repo_info(repo, repo_type=self._kind)
             return Head(str(info.sha), bool(info.private))
 
     def file(self, repo: str, path: str, commit: str) -> HubFile | None:
         """The file at ``path`` in ``commit``; None where there is none."""
         with self._judged(f"looking for {path} in {repo}"):
-            entries = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
+            entries = self._api.get_paths_info(repo, [path], repo_type=self._kind, revision=commit)
             return next((_listed(entry) for entry in entries if entry.path == path), None)
 
     def files(self, repo: str, folder: str, commit: str) -> Iterator[HubFile]:
@@ -103,7 +115,7 @@ class Hub:
         from huggingface_hub.errors import EntryNotFoundError
 
         with self._judged(f"listing {folder} of {repo}"):
-            tree = self._api.list_repo_tree(repo, folder, recursive=True, repo_type="dataset", revision=commit)
+            tree = self._api.list_repo_tree(repo, folder, recursive=True, repo_type=self._kind, revision=commit)
             try:
                 yield from (_listed(entry) for entry in tree if hasattr(entry, "size"))
             except EntryNotFoundError:
@@ -120,7 +132,7 @@ class Hub:
             self._api.create_commit(
                 repo,
                 [CommitOperationAdd(path_in_repo=path, path_or_fileobj=content)],
-                repo_type="dataset",
+                repo_type=self._kind,
                 commit_message=message,
                 parent_commit=parent,
             )
@@ -133,7 +145,7 @@ class Hub:
             exactly = [glob.escape(path) for path in paths]
             snapshot_download(
                 repo,
-                repo_type="dataset",
+                repo_type=self._kind,
                 revision=commit,
                 local_dir=into,
                 allow_patterns=exactly,
@@ -153,7 +165,7 @@ class Hub:
         except (FatalError, TemporaryHubError, GeneratorExit):
             raise
         except Exception as error:
-            raise _judged(error, doing, self.address) from None
+            raise _judged(error, doing, self.address, _WORDS[self._kind], self._token) from None
 
 
 def blob_of(content: bytes) -> tuple[str, str]:
@@ -161,7 +173,7 @@ def blob_of(content: bytes) -> tuple[str, str]:
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest(), sha256(content).hexdigest()
 
 
-def hub_api(extra: str) -> HfApi:
+def hub_api(extra: str, token: str | None = None) -> HfApi:
     """The library's client, which waits a bounded time; raises UsageError where it lacks, which ``extra`` brings."""
     try:
         import huggingface_hub
@@ -179,7 +191,7 @@ def hub_api(extra: str) -> HfApi:
     client, hooks = type(session), {**session.event_hooks, "response": [_raise_passing]}
     # The library's own client waits without end, and would sleep for as long as a reply of 429 says.
     set_client_factory(lambda: client(event_hooks=hooks, follow_redirects=True, timeout=TIMEOUT_S))
-    return huggingface_hub.HfApi(library_name="pytest-audiobench", token=hub_token())
+    return huggingface_hub.HfApi(library_name="pytest-audiobench", token=token or hub_token())
 
 
 def _raise_passing(response: Any) -> None:
@@ -203,7 +215,7 @@ def _asked_wait(headers: Any) -> float | None:
         return None
 
 
-def _judged(error: Exception, doing: str, address: str) -> Exception:
+def _judged(error: Exception, doing: str, address: str, kind: str, token: str | None) -> Exception:
     """What ``error``, met while ``doing`` something, is to us."""
     from huggingface_hub import errors
 
@@ -213,11 +225,11 @@ def _judged(error: Exception, doing: str, address: str) -> Exception:
     if isinstance(error, errors.LocalTokenNotFoundError):
         return UsageError(f"there is no token for {address}: {_LOG_IN}")
     if isinstance(error, errors.HFValidationError):
-        return UsageError(f"{doing}: that is no name of a data set: write it as USER/NAME")
+        return UsageError(f"{doing}: that is no name of a {kind}: write it as USER/NAME")
     if status in _CONFLICT:
         return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
     if status is not None:
-        return FatalError(f"{doing}: {_refusal(status)}{_error_text(error)}")
+        return FatalError(f"{doing}: {_refusal(status, kind)}{_error_text(error, token)}")
     # httpx's errors by their library's name, since that differs between versions.
     if isinstance(error, OSError) or "TransportError" in {kind.__name__ for kind in type(error).__mro__}:
         return TemporaryHubError(f"{doing}: the connection to {address} failed ({type(error).__name__})")
@@ -226,21 +238,23 @@ def _judged(error: Exception, doing: str, address: str) -> Exception:
     )
 
 
-def _refusal(status: int) -> str:
+def _refusal(status: int, kind: str) -> str:
     if status == 401:
         return f"the hub does not know the token (reply 401): {_LOG_IN}"
     if status == 403:
-        return "the token may not do this (reply 403): give it the right to write there, or name another --repo"
+        return (
+            f"the token may not do this (reply 403): give it the right to write there, or name another {_OPTIONS[kind]}"
+        )
     if status == 404:
-        return "there is no such data set, or the token may not see it (reply 404): correct --repo"
+        return f"there is no such {kind}, or the token may not see it (reply 404): correct {_OPTIONS[kind]}"
     return f"the hub refused it (reply {status})"
 
 
-def _error_text(error: Exception) -> str:
+def _error_text(error: Exception, token: str | None) -> str:
     """What the hub said to it, without the token, which a reply may repeat."""
     from huggingface_hub import get_token
 
-    token = hub_token() or get_token() or "\0"
+    token = token or hub_token() or get_token() or "\0"
     reason = str(getattr(error, "server_message", None) or "").replace(token, "[token]")
     return f"; it says: {printable(reason)[:_LONGEST_REASON]}" if reason else ""
 

@@ -88,7 +88,7 @@ def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident:
         item
         for item in record.items
         if (item.suite, item.model) == (suite, model)
-        and (item.scorers and not item.control and item.outcome != "skipped")
+        and (item.scorers and item.pooled and not item.control and item.outcome != "skipped")
     ]
     metrics, findings = list(_figures(suite_record)), findings_of(items)
     return Payload(
@@ -117,8 +117,9 @@ def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident:
 
 
 def _evidence(contents: Contents, record: RunRecord, suite: SuiteRecord, scorers: Sequence[str]) -> Contents:
-    names = [name for name, side in contents.sides.items() if side.suite == suite.name]
-    items = [item for item in record.items if item.suite == suite.name]
+    beside = {item.eval for item in record.items if not item.pooled}
+    names = [name for name, side in contents.sides.items() if side.suite == suite.name and name not in beside]
+    items = [item for item in record.items if item.suite == suite.name and item.pooled]
     missing = missing_parts(structs.replace(record, items=items), contents.head.model.alias)
     part = Contents(
         structs.replace(contents.head, hashes=suite.hashes, missing=missing),

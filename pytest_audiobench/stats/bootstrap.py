@@ -27,7 +27,7 @@ FEW_RESAMPLES = 200
 FEWEST = 20
 """Samples or clusters below which percentiles of resamples were seen to hold the truth too rarely."""
 FEWEST_OF_LABEL = 5
-"""Samples or clusters of the rarest label that a mean over labels takes in: fewer tell nothing of its part."""
+"""Samples or clusters of a label: fewer tell so little of its part of a mean that one more is reckoned with."""
 CELLS = 4_000_000
 """Numbers held at a time, which bounds the memory."""
 _FEW_ALIKE = 8
@@ -80,14 +80,16 @@ class Ends(NamedTuple):
 class Sums(NamedTuple):
     """A number that is a function of sums: each sample's statistics, (n, k) or sparse, and the ``value`` of sums.
 
-    ``ends`` makes of the mean sample what one more may be. ``lacking`` says why samples or clusters are not enough for
-    an interval, where they are not.
+    ``ends`` makes of the mean sample what one more may be; ``rare`` what one more of each part may be that has too few
+    samples or clusters to be known by them, or None. ``lacking`` says why there are not enough for an interval, where
+    there are not.
     """
 
     units: Floats | Rows
     value: Statistic
     ends: Callable[[Floats], Ends] | None = None
     lacking: Callable[[Resampling], str | None] | None = None
+    rare: Callable[[Resampling], Ends | None] | None = None
 
     def whole(self) -> float:
         """The value of all samples together; NaN where a statistic is not finite."""
@@ -140,13 +142,18 @@ class Resampling(NamedTuple):
         """``value`` of 1,000 resamples of the units. The seed comes from the statistics."""
         return np.concatenate([value(sums) for sums, _ in self._drawn()])
 
-    def reaching(self, value: Statistic, ends: Ends) -> tuple[Floats, Floats]:
-        """``value`` of 1,000 resamples with one more unit of either of ``ends``, by a weight drawn from exp(-w)."""
+    def reaching(self, value: Statistic, ends: Ends, rare: Ends | None = None) -> tuple[Floats, Floats]:
+        """``value`` of 1,000 resamples with one more unit of either of ``ends``, by a weight drawn from exp(-w).
+
+        So is one more of each of ``rare``, by a weight of its own.
+        """
         bounds: tuple[list[Floats], list[Floats]] = ([], [])
         for sums, generator in self._drawn():
             weights, which = generator.standard_exponential((len(sums), 1)), generator.random(len(sums))
-            for values, end in zip(bounds, ends, strict=True):
-                values.append(value(sums + weights * end[(which * len(end)).astype(np.intp)]))
+            each = None if rare is None else generator.standard_exponential((len(sums), len(rare.lowest)))
+            for values, end, of_rare in zip(bounds, ends, rare or (None, None), strict=True):
+                more = sums if each is None or of_rare is None else sums + each @ of_rare
+                values.append(value(more + weights * end[(which * len(end)).astype(np.intp)]))
         return np.concatenate(bounds[0]), np.concatenate(bounds[1])
 
     def _drawn(self) -> Iterator[tuple[Floats, np.random.Generator]]:
@@ -194,14 +201,19 @@ def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None) -> Int
         return none("a value is not finite")
     if sums.lacking is not None and (reason := sums.lacking(units)) is not None:
         return none(reason)
+    few = ""
     if sums.ends is None:
         lower = upper = units.resampled(sums.value)
     else:
         lengths = np.bincount(numbered(clusters, len(units.kind_of))).astype(np.float64)
         ends = sums.ends(units.total()[0] / lengths.sum())
         size = size_of(lengths)
-        lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size))
-    return _percentiles(lower, upper, f"{units.units} {units.what}, {RESAMPLES} resamples")
+        rare = None if sums.rare is None else sums.rare(units)
+        if rare is not None:
+            rare = Ends(rare.lowest * size, rare.highest * size)
+            few = f", one more of each of {len(rare.lowest)} with fewer than {FEWEST_OF_LABEL}"
+        lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size), rare)
+    return _percentiles(lower, upper, f"{units.units} {units.what}, {RESAMPLES} resamples{few}")
 
 
 def of_rows(table: Table, clusters: Clusters = None) -> Interval:

@@ -30,7 +30,8 @@ class Drop(NamedTuple):
     bound at 1 - alpha, ``p`` that of "the drop is at most the margin", ``detectable`` the smallest drop that would be
     called a regression with the asked power. Each is None where it is not known, and ``method`` says why; else it
     says how. p is at most a level where the lower bound at that level is at least the margin, and only there.
-    ``error`` is the standard error, where the test has one.
+    ``error`` is the standard error, where the test has one. ``p_better`` is p at a margin of 0 with the runs exchanged:
+    that of "the later run is not better".
     """
 
     value: float
@@ -41,6 +42,7 @@ class Drop(NamedTuple):
     detectable: float | None
     method: str
     error: float | None = None
+    p_better: float | None = None
 
 
 def no_drop(value: float, reason: str) -> Drop:

@@ -94,15 +94,31 @@ def ratio(
     """The interval for sum(numerators) / sum(denominators), such as a corpus word error rate; shapes (n,), each >= 0.
 
     ``most`` is what no sample's own ratio can exceed. Without such an end the worst that was seen stands for it, or
-    ``likely`` where all were better: an answer may be all wrong though none was. Of answers beyond both, such as
-    runaways of which none is among the samples, no interval can know, and ``method`` says from where on: one in fifty
-    with ten times as many words costs 54 points of coverage at 30 answers, and none at 400.
+    ``likely`` where all were better: an answer may be all wrong though none was. Where there are :func:`runaways` the
+    next may be twice as long as the longest. Of answers beyond that, such as runaways of which none is among the
+    samples, no interval can know, and ``method`` says from where on: one in fifty with ten times as many words costs 54
+    points of coverage at 30 answers, and none at 400.
     """
     tops, wholes = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     total = float(wholes.sum())
     if not total > 0.0:
         return none("the denominators add up to nothing" if total == 0.0 else "a value is not finite")
     return _weighed(tops, wholes, clusters, _Range(0.0, most, likely), CONFIDENCE)
+
+
+def runaways(tops: Floats, wholes: Floats) -> int:
+    """How many numerators exceed their denominators by more than an average denominator: answers that run away, each
+    with more errors beyond an all-wrong answer than that has.
+    """
+    return int((tops - wholes > wholes.mean()).sum()) if len(wholes) else 0
+
+
+def worst_seen(tops: Floats, wholes: Floats, wild: int) -> float:
+    """The worst ratio of a unit; or, where samples run away, that of one of usual size with twice the most errors: the
+    few that were seen say little of how long the next may be.
+    """
+    seen = float((tops[wholes > 0.0] / wholes[wholes > 0.0]).max(initial=0.0))
+    return max(seen, 2.0 * float(tops.max()) * float(wholes.sum() / (wholes @ wholes))) if wild else seen
 
 
 def linearised(
@@ -155,6 +171,7 @@ def _weighed(tops: Floats, wholes: Floats, clusters: Clusters, within: _Range, c
     beyond = math.isfinite(within.most) and (scores > within.most * wholes + 1e-9).any()
     if beyond or (scores < within.least * wholes - 1e-9).any():
         return none(f"a value is beyond {within.least:g} to {within.most:g}")
+    wild = 0 if within.likely is None or math.isfinite(within.most) else runaways(scores, wholes)
     if codes is not None:
         scores = np.bincount(codes, weights=scores, minlength=count).astype(np.float64)
         wholes = np.bincount(codes, weights=wholes, minlength=count).astype(np.float64)
@@ -170,15 +187,19 @@ def _weighed(tops: Floats, wholes: Floats, clusters: Clusters, within: _Range, c
     fewest = FEWEST_OF_OPEN if within.likely is None else FEWEST_OF_RATES
     if count < fewest:
         return none(f"{count} {what}, {fewest} needed")
-    seen = float((scores[wholes > 0.0] / wholes[wholes > 0.0]).max(initial=0.0))
+    seen = worst_seen(scores, wholes, wild)
     if (worst := max(seen, within.likely or 0.0)) == within.least:
         return none("all samples have the same score")
     lower, upper = _added(scores, wholes, within.least), _added(scores, wholes, worst)
     return Interval(
         gamma_bound(*lower, tail),
         gamma_bound(*upper, 1.0 - tail),
-        f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst:.3g}",
+        f"gamma {percent(confidence)}, {count} {what}{_wild_text(wild)}, none unseen beyond {worst:.3g}",
     )
+
+
+def _wild_text(count: int) -> str:
+    return f", {count} runaway{'s' * (count > 1)}" if count else ""
 
 
 def _added(tops: Floats, wholes: Floats, rate: float) -> tuple[float, float]:

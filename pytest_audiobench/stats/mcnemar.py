@@ -89,6 +89,7 @@ def flips_drop(
         forward.p(question.margin / span),
         span * _detectable(pairs, better, question._replace(margin=question.margin / span)),
         f"McNemar {'exact' if forward.exact else 'mid-p'}, {worse} worse and {better} better of {pairs} pairs",
+        p_better=backward.p(0.0),
     )
 
 

@@ -66,13 +66,10 @@ def sums_drop(
     about = (-sign if turned else sign) * _influences(units, drop)[units.kind_of]
     about = about - shares * about.sum()
     in_all = np.where(_differ(units, width)[units.kind_of], about + value * shares, 0.0)
-    return studentised(
-        value,
-        Moves(about, in_all, shares, units.what, float(len(units.kind_of) if clusters is None else len(clusters))),
-        question,
-        span,
-        Resampled(float(values.std(ddof=1)), RESAMPLES, FEWEST_OF_SUMS),
-    )
+    samples = float(len(units.kind_of) if clusters is None else len(clusters))
+    moves = Moves(about, in_all, shares, units.what, samples)
+    resampled = Resampled(float(values.std(ddof=1)), RESAMPLES, FEWEST_OF_SUMS)
+    return studentised(value, moves, question, span, resampled)
 
 
 def rows_drop(
@@ -121,6 +118,7 @@ def rows_drop(
         question,
         span,
         Resampled(float(values.std(ddof=1)), FEW_RESAMPLES, FEWEST_OF_ROWS, signed=False),
+        unseen_cures=True,
     )
 
 

@@ -36,6 +36,8 @@ from pytest_audiobench.stats.intervals import (
     numbered,
     percent,
     repeat,
+    runaways,
+    worst_seen,
 )
 from pytest_audiobench.stats.paired import moves_of, studentised
 
@@ -126,7 +128,9 @@ def mean_interval(
         fewest = FEWEST_OF_OPEN if likely is None else FEWEST_OF_RATES
         if count < fewest:
             return none(f"{count} {what}, {fewest} needed")
-        seen = np.divide(tops, wholes, out=np.zeros_like(tops), where=wholes > 0.0).max(axis=0)
+        each = zip(points.tops.T, points.wholes.T, tops.T, wholes.T, strict=True)
+        wild = [0 if likely is None else runaways(*sides[:2]) for sides in each]
+        seen = [worst_seen(*sides) for sides in zip(tops.T, wholes.T, wild, strict=True)]
         worst = np.maximum(seen, likely or 0.0)
     tail = 0.5 - CONFIDENCE / 2.0
     lower, upper = _added(tops, wholes, shares, np.zeros(len(shares))), _added(tops, wholes, shares, worst)
@@ -160,7 +164,7 @@ def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Dro
     moved[np.abs(moved) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
     shares = (points.wholes / totals) @ (np.abs(factors) / size)
     moves = moves_of(about, moved, shares, points.clusters if repeat(points.clusters) else None)
-    return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0)
+    return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0, unseen_cures=True)
 
 
 def trend_p(points: Points, weights: Sequence[float], span: float = 1.0, worse: int = 0) -> float | None:

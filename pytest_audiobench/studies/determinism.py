@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_dtype, repeated, rerun, reversed_order
+from pytest_audiobench.evaluation.model_handle import ModelHandle
+from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_option, repeated, rerun, reversed_order
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import ScoredSample
-from pytest_audiobench.metrics.metric import POINTS, SHARE
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, SHARE
+from pytest_audiobench.metrics.metric_drops import drop_of
+from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import NoiseMeasurement, NoiseShare
+from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.intervals import Interval, none, proportion, repeat
 from pytest_audiobench.studies.evaluate import Evaluate, Evaluator, evaluator_of
+
+
+class _Difference(NamedTuple):
+    """What one condition changed, or several together."""
+
+    answers: Sequence[float]
+    """For each sample the share of its answers that are the same text as at first."""
+    outcomes: Sequence[float]
+    """The share of those that are scored the same."""
+    shift: float
+    """How far the headline metric moved, as a size."""
+    ends: Interval
+    """That of the shift."""
+
+
+_BATCH_SIZES, _COPIES = range(1, 11), 4
 
 
 def determinism(
@@ -25,75 +50,186 @@ def determinism(
     protocol: Protocol,
     *,
     samples: int | None = 50,
-    batch_sizes: Sequence[int] = range(1, 11),
-    copies: int = 4,
+    batch_sizes: Sequence[int] = _BATCH_SIZES,
+    copies: int = _COPIES,
     dtypes: Sequence[str] = (),
+    kernels: Sequence[str] = (),
+    paddings: Sequence[str] = (),
+    at_once: Sequence[int] = (),
+    clip: str | None = None,
+    scorers: str | Sequence[str] | None = None,
 ) -> Mapping[str, Metric]:
     """Ask about ``samples`` of ``dataset`` as planned, then again under other conditions, and record what differs.
 
     The conditions: the same batches again; for models whose batches are planned also batches of each of
     ``batch_sizes`` in hash order, each clip ``copies`` times in one batch, and the planned batches in reversed order;
-    and the model in each of ``dtypes`` (in-process models only). Recorded are ``same_answers`` (the share of answers
-    that are the same text) and ``score_shift`` (how far the headline metric moves, in points, as a size), by condition
-    and over all: the mean of the former, the largest of the latter. These are the model's noise floor, which is put on
-    record. Nothing is required: thresholds may be. Skips the test for a model that is played no audio (a replay has
-    answers to one asking only). Raises UsageError for dtypes of a model that has none.
+    for servers each number of requests ``at_once`` (``batch`` of an ``http`` model, ``concurrency`` of another): all
+    else of a server is its own. Recorded are ``same_answers`` (the share of answers that are the same text),
+    ``same_outcomes`` (that are scored the same) and ``score_shift`` (how far the headline metric moves, in points, as a
+    size), by condition and over all: the mean of the former two, the largest of the latter. These are the model's noise
+    floor, which is put on record. Beside them, and in no floor, since they make another model of it, an in-process
+    model is asked in each of ``dtypes``, by each attention kernel of ``kernels`` and with prompts padded on each side
+    of ``paddings``; what this machine or model cannot do is noted. Nothing is required: thresholds may be.
+
+    With ``clip``, the id of one sample, that alone is asked, in batches of 1, 2, … of itself, one of each of
+    ``batch_sizes``; the answers of each are printed with the seconds that they took, and no floor is put on record.
+
+    ``scorers`` are as of :class:`Evaluate`. Skips the test for a model that is played no audio (a replay has answers to
+    one asking only). Raises UsageError for dtypes, kernels and paddings of a model that has none, and for a clip that
+    is not there.
     """
     evaluator = evaluator_of(evaluate)
     model = evaluator.handle
     if not model.listens:
         pytest.skip(f"{model.spec} is played no audio: there is nothing that it could repeat")
-    result = evaluate(dataset, protocol, samples=samples)
-    conditions = [rerun()]
-    if model.planned:
+    for name, values in (("dtype", dtypes), ("kernel", kernels), ("padding", paddings)):
+        if values and not model.planned:
+            raise UsageError(f"{model.spec} has no {name} to choose: leave {name}s out")
+    if clip is not None:
+        if not model.planned:
+            pytest.skip(f"{model.spec} batches as it pleases: nobody can say which answers it gave together")
         sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
-        conditions += [reversed_order(), *map(batches_of, sizes)]
-        conditions += [repeated(copies)] if copies <= model.limits.max_batch else []
-    if dtypes and not model.planned:
-        raise UsageError(f"{model.spec} has no dtype to choose: leave dtypes out")
-    variants: list[tuple[RerunVariant, Mapping[str, str]]] = [(variant, {}) for variant in conditions]
-    variants += [(of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes]
-    differences = {variant.name: _difference(evaluator, result, variant, options) for variant, options in variants}
-    shares, shifts = zip(*differences.values(), strict=True)
-    same, shift = _record_difference(evaluate, result.n, sum(shares) / len(shares), max(shifts), {})
-    for name, (share, shift_) in differences.items():
-        _record_difference(evaluate, result.n, share, shift_, {"condition": name})
+        return _by_batch(evaluate, dataset, protocol, clip, sizes)
+    result = evaluate(dataset, protocol, samples=samples, scorers=scorers)
+    same_model = [(condition, "", "") for condition in _conditions(model, batch_sizes, copies)]
+    number = "batch" if model.spec.startswith("http:") else "concurrency"
+    same_model += [(of_option(number, f"{most}"), number, f"{most}") for most in at_once]
+    choices = (("dtype", dtypes), ("attn", kernels), ("padding", paddings))
+    other_models = [(of_option(option, value), option, value) for option, values in choices for value in values]
+    differences = {
+        condition.name: _difference(evaluator, result, condition, {option: value} if option else {})
+        for condition, option, value in (*same_model, *other_models)
+    }
+    measured = {name: difference for name, difference in differences.items() if difference is not None}
+    floor = {condition.name: measured[condition.name] for condition, *_ in same_model if condition.name in measured}
+    metrics = _record(evaluate, result, _together(list(floor.values())), {})
+    shares = {
+        name: NoiseShare(**{figure: float(metric) for figure, metric in recorded.items()})
+        for name, difference in measured.items()
+        if (recorded := _record(evaluate, result, difference, {"condition": name}))
+    }
     evaluator.note_noise(
         NoiseMeasurement(
-            dataset=dataset.name,
+            **{figure: float(metric) for figure, metric in metrics.items()},
+            dataset=result.record.dataset,
             n=result.n,
             metric=result.headline_metric,
-            same_answers=float(same),
-            score_shift=float(shift),
-            conditions={name: NoiseShare(*difference) for name, difference in differences.items()},
+            conditions={name: shares[name] for name in floor},
         )
     )
-    return {"same_answers": same, "score_shift": shift}
+    return metrics
 
 
-def _record_difference(
-    evaluate: Evaluate, n: int, share: float, shift: float, group: Mapping[str, str]
-) -> tuple[Metric, Metric]:
-    same = Metric(share, name="same_answers", n=n, unit=SHARE, method="share of answers of the same text as at first")
-    moved = Metric(
-        shift, name="score_shift", n=n, unit=POINTS, direction="lower", method="size of the headline metric's change"
+def repetitions(model: ModelHandle) -> int:
+    """How often each question is asked again where nothing else is said."""
+    return sum(condition.copies for condition in _conditions(model, _BATCH_SIZES, _COPIES)) if model.listens else 0
+
+
+def _conditions(model: ModelHandle, batch_sizes: Sequence[int], copies: int) -> list[RerunVariant]:
+    """Those under which a model should answer as it did."""
+    if not model.planned:
+        return [rerun()]
+    sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
+    at_once = [repeated(copies)] if copies <= model.limits.max_batch else []
+    return [rerun(), reversed_order(), *map(batches_of, sizes), *at_once]
+
+
+def _together(differences: Sequence[_Difference]) -> _Difference:
+    """Of each sample the mean over the conditions; of the shifts the largest."""
+    answers, outcomes = (
+        [sum(shares) / len(differences) for shares in zip(*parts, strict=True)]
+        for parts in ([each.answers for each in differences], [each.outcomes for each in differences])
     )
-    return evaluate.record("same_answers", same, group=group), evaluate.record("score_shift", moved, group=group)
+    shift = max(each.shift for each in differences)
+    return _Difference(answers, outcomes, shift, Interval(None, None, "the largest of all conditions"))
+
+
+def _record(evaluate: Evaluate, result: Result, difference: _Difference, group: Mapping[str, str]) -> dict[str, Metric]:
+    clusters, metrics = [row.cluster for row in result.headline_rows[: result.n]], {}
+
+    def record(name: str, value: float, ends: Interval, unit: str, what: str) -> None:
+        metric = Metric(value, name=name, lower=ends.lower, upper=ends.upper, n=result.n, unit=unit)
+        metric.direction, metric.method = metric_kind(name).direction, f"{what}: {ends.method}"
+        metrics[name] = evaluate.record(name, metric, group=group)
+
+    for what, shares in (("answers", difference.answers), ("outcomes", difference.outcomes)):
+        interval = proportion(shares, clusters)
+        record(f"same_{what}", sum(shares) / len(shares), interval, SHARE, f"share of the same {what} as at first")
+    unit = metric_kind(result.headline_metric).unit
+    what = "size of the headline metric's change"
+    record("score_shift", difference.shift, difference.ends, POINTS if unit in FRACTIONS else unit, what)
+    return metrics
 
 
 def _difference(
     evaluator: Evaluator, result: Result, condition: RerunVariant, options: Mapping[str, str]
-) -> tuple[float, float]:
-    """The share of same answers, over all copies, and the largest shift of the headline metric by a copy."""
+) -> _Difference | None:
+    """What ``condition`` changes, over all copies; None where it cannot be had, of which the evaluator notes why."""
     before = result.headline_rows[: result.n]
     copies = evaluator.ask_again(result, condition, options)
-    same = [_texts(first) == _texts(copy) for rows in copies for first, copy in zip(before, rows, strict=True)]
+    if not copies:
+        return None
     shifts = [abs(result.estimate_of(rows) - result.estimate_of(before)) for rows in copies]
     if not all(map(math.isfinite, shifts)):
         first = next((row.answers.error for rows in [before, *copies] for row in rows if row.answers.error), "")
         what = f"{result.headline_metric} is no number under {condition.name}"
         raise FatalError(f"{what}, so nothing can be said ({first})")
-    return sum(same) / len(same), max(shifts)
+    return _Difference(
+        _same(_texts, before, copies),
+        _same(_outcome, before, copies),
+        max(shifts),
+        _ends(result.headline_metric, before, copies[shifts.index(max(shifts))]),
+    )
+
+
+def _same(
+    what: Callable[[ScoredSample], object], before: Sequence[ScoredSample], copies: Sequence[Sequence[ScoredSample]]
+) -> list[float]:
+    """For each sample the share of its copies of which ``what`` is as before."""
+    return [
+        sum(what(row) == what(first) for row in rows) / len(copies)
+        for first, *rows in zip(before, *copies, strict=True)
+    ]
+
+
+def _ends(metric: str, before: Sequence[ScoredSample], after: Sequence[ScoredSample]) -> Interval:
+    """The interval of the size by which ``metric`` moves, by the test of pairs that a gate makes."""
+    scored = [
+        (first.scores, copy.scores, first.cluster)
+        for first, copy in zip(before, after, strict=True)
+        if first.scores is not None and copy.scores is not None
+    ]
+    if not scored:
+        return none("no sample has a score on both sides")
+    firsts, others, clusters = zip(*scored, strict=True)
+    drop = drop_of(metric_kind(metric), firsts, others, clusters if repeat(clusters) else None, Question(0.0))
+    if drop.lower is None or drop.upper is None:
+        return none(drop.method)
+    most, least = max(-drop.lower, drop.upper), max(0.0, drop.lower, -drop.upper)
+    return Interval(least, most, drop.method)
+
+
+def _by_batch(
+    evaluate: Evaluate, dataset: Dataset, protocol: Protocol, clip: str, sizes: Sequence[int]
+) -> dict[str, Metric]:
+    """One sample beside copies of itself: what each batch answers is printed, and how many as the first is recorded."""
+
+    def read(places: Places) -> Sequence[Sample]:
+        if chosen := [sample for sample in dataset.read(places) if sample.id == clip]:
+            return chosen
+        raise UsageError(f"{dataset.name} has no sample {clip!r}")
+
+    result = evaluate(replace(dataset, name=f"{dataset.name}/{clip}", read=read), protocol, control=True)
+    metrics: dict[str, Metric] = {}
+    for size in sizes:
+        rows = [row for copy in evaluator_of(evaluate).ask_again(result, repeated(size)) for row in copy]
+        same = [_texts(row) == _texts(result.headline_rows[0]) for row in rows]
+        taken_s = sum(each.share_s or 0.0 for row in rows for each in row.answers.responses.values())
+        texts = [text for row in rows for text in _texts(row)]
+        print(f"===== batch={size} =====", texts, f"elapsed {taken_s}s", sep="\n")
+        share = Metric(sum(same) / size, name="same_answers", n=size, unit=SHARE, method="share of the batch")
+        metrics[f"batch-{size}"] = evaluate.record("same_answers", share, group={"condition": f"batch-{size}"})
+    return metrics
 
 
 def _texts(row: ScoredSample) -> list[str]:
@@ -101,3 +237,8 @@ def _texts(row: ScoredSample) -> list[str]:
     if row.answers.error is not None:
         return [f"error {id(row)}"]
     return [output.text for response in row.answers.responses.values() for output in response.outputs]
+
+
+def _outcome(row: ScoredSample) -> object:
+    """What the headline made of the answer: its statistics, nothing of one that it leaves out."""
+    return _texts(row) if row.answer is None else row.scores

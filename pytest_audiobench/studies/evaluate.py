@@ -26,7 +26,7 @@ class Evaluator(Protocol):
     def handle(self) -> ModelHandle: ...
 
     @property
-    def style(self) -> Literal["plain", "af3", "qwen"]: ...
+    def style(self) -> Literal["plain", "af3", "qwen", "qwen2-audio", "salmonn"]: ...
 
     @property
     def results(self) -> list[Result]: ...
@@ -132,7 +132,7 @@ class Evaluate:
         return self._evaluator.results
 
     @property
-    def style(self) -> Literal["plain", "af3", "qwen"]:
+    def style(self) -> Literal["plain", "af3", "qwen", "qwen2-audio", "salmonn"]:
         """How the model reasons: by its spec's ``style``, the replayed run or its name. UsageError for no style."""
         return self._evaluator.style
 

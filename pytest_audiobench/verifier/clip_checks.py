@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any, get_args
 
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, DataRoot, FileSource
 from pytest_audiobench.audio.clip_record import clip_of
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.datasets.bundled import Task, bundled_folder
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.records.lines import AudioRow
 from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
 from pytest_audiobench.verifier.prediction_rows import RecordedClip
@@ -37,6 +40,38 @@ class Folders:
             if source.startswith(f"{root.name}:"):
                 return FileSource(root, source.removeprefix(f"{root.name}:"))
         raise LookupError(source)
+
+
+def rebuilt_clip(recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, Path]]) -> Clip:
+    """The clip that was played, where it can be made again here: the bundled audio and ``folders`` have its files.
+
+    Raises FatalError where a folder, a file or samples are not at hand, and where what is there is other audio.
+    """
+    named = {**dict.fromkeys(f"bundled/{task}" for task in get_args(Task)), **dict(folders)}
+    places = Folders({name: folder or bundled_folder() for name, folder in named.items()})
+    try:
+        clip = clip_of(recorded.source if recipe is None else recipe, places.file)
+    except LookupError as file:
+        name = str(file.args[0]).partition(":")[0]
+        raise FatalError(f"{file.args[0]} is not at hand: say where {name} lies by --data {name}=FOLDER") from None
+    except ValueError as error:
+        raise FatalError(f"the recipe of {recorded.source} cannot be read: {error}") from None
+    if _has_array(clip):
+        raise FatalError(f"{recorded.source} was made by a test, and its samples are in no file")
+    with AudioIndex(None) as index:
+        (facts,) = _facts(index, [(RecordedClip("", recorded.source, "", recipe), clip)])
+    if not isinstance(facts, ClipFacts):
+        raise FatalError(str(facts))
+    if clip.key_from(facts.digest) != recorded.key:
+        raise FatalError(f"{recorded.source} is other audio than the run's, or made otherwise")
+    return clip
+
+
+def _has_array(clip: Clip) -> bool:
+    source = clip.source
+    return isinstance(source, ArraySource) or (
+        isinstance(source, CombinedSource) and any(_has_array(part) for part in source.clips)
+    )
 
 
 def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.perturbation_series import unperturbed
+from pytest_audiobench.evaluation.order_figures import OrderedAnswer, order_figures, ordered_answers
+from pytest_audiobench.evaluation.perturbation_series import ORDER, unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, is_pooled, pooled_hashes
-from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, ScoredRow
+from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, ProcessedRow, ScoredRow
 from pytest_audiobench.records.reading import as_read, read_lines
-from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord
+from pytest_audiobench.records.run import ItemRecord, OrdersRecord, PooledHashes, RunRecord
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.verifier import hash_checks, score_checks
@@ -24,6 +27,7 @@ from pytest_audiobench.verifier.clip_checks import PART as CLIPS
 from pytest_audiobench.verifier.clip_checks import Folders, check_clips
 from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
 
+_Row = TypeVar("_Row", PredictionRow, ProcessedRow, ScoredRow)
 _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
 _NOT_COVERED = (
@@ -185,16 +189,38 @@ class _Run:
             keys = [each for each, item in items.items() if (item.suite, item.model) == key and not item.control]
             checks = list(self._pooled_hashes(recorded[key].hashes, keys))
             if sound is None:
-                recomputed = as_read(pools[key].record())
+                members = [item for item in items.values() if (item.suite, item.model) == key]
+                recomputed = as_read(replace(pools[key].record(), orders=self._orders(members)))
                 checks.append(
                     score_checks.count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers"))
                 )
                 sound_metrics = self._holding(keys, "lines", "metrics")
                 checks += score_checks.perturbation_checks(recorded[key], recomputed, sound_metrics, numbers)
+                if sound_metrics:
+                    checks += score_checks.figure_check(members, recomputed, numbers)
                 checks += score_checks.pooled_metric_checks(recorded[key], recomputed, numbers)
             else:
                 checks.append(not_recomputed("metrics", sound))
             yield CheckedItem("suite", key[0], key[1], checks)
+
+    def _orders(self, items: Sequence[ItemRecord]) -> list[OrdersRecord]:
+        if not any(item.perturbation and item.perturbation.family == ORDER for item in items):
+            return []
+        wanted = {_key(item) for item in items if item.perturbation is not None}
+        predictions = self._rows("predictions", PredictionRow, wanted)
+        processed, scored = self._rows("processed", ProcessedRow, wanted), self._rows("scored", ScoredRow, wanted)
+
+        def answers(item: ItemRecord) -> Iterator[OrderedAnswer]:
+            key = _key(item)
+            return ordered_answers(item, predictions[key], processed[key], scored[key])
+
+        return order_figures(items, answers)
+
+    def _rows(
+        self, kind: str, row: type[_Row], keys: Collection[score_checks.Key]
+    ) -> Mapping[score_checks.Key, list[_Row]]:
+        lines = read_lines(self._folder / LINE_FILES[kind], row)
+        return {key: list(rows) for key, rows in groupby(lines, _key) if key in keys}
 
     def _holding(self, keys: list[score_checks.Key], *parts: str) -> bool:
         failing = {check.part for key in keys for check in self._checks[key] if check.status == "fails"}
@@ -241,7 +267,7 @@ class _Corrected(NamedTuple):
     hashes: Mapping[str, str]
 
 
-def _key(record: ItemRecord | PredictionRow | ScoredRow) -> score_checks.Key:
+def _key(record: ItemRecord | PredictionRow | ProcessedRow | ScoredRow) -> score_checks.Key:
     return record.eval, record.model
 
 

@@ -13,7 +13,13 @@ from typing import TypeAlias, TypeVar
 
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
+from pytest_audiobench.evaluation.human_labels import is_by_people
+from pytest_audiobench.evaluation.perturbation_series import NEEDS
+from pytest_audiobench.evaluation.robustness import figures_beside
+from pytest_audiobench.evaluation.scoring import WITHOUT, ScoredSample, metric_record, scored_rows
+from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.judged.people import AGAINST
 from pytest_audiobench.records import run as records
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, ProcessedRow, ScoredRow
@@ -117,11 +123,55 @@ def check_scores(
             "scored": _line_differences(folder, "scored", ScoredRow, parts, alike, numbers),
         }
         for key, same in alike.items():
+            checks[key] += _human_label_checks(folder, wanted[key], numbers)
             if same:
                 for kind, differences in lines.items():
                     checks[key].append(fails(kind, differences[key]) if key in differences else ok(kind))
                 checks[key] += _number_checks(wanted[key], rescored[key].item, same, numbers)
     return checks
+
+
+_LABELS = "human labels"
+
+
+def _human_label_checks(folder: Path, item: records.ItemRecord, numbers: Numbers) -> Iterator[Check]:
+    """Whether the figures by human labels are those of the labels and verdicts in the scored lines, if there are any;
+    what the judge said is read there, as nobody is asked again.
+    """
+    signatures = {scorer.name: scorer.signature for scorer in item.scorers if is_by_people(scorer.signature)}
+    if not signatures:
+        return
+    lines: dict[str, list[ScoredRow]] = {}
+    for row in read_lines(folder / LINE_FILES["scored"], ScoredRow):
+        if (row.eval, row.model) == (item.eval, item.model):
+            lines.setdefault(row.scorer, []).append(row)
+    for name, signature in signatures.items():
+        judge = {row.sample_id: _figure(row) for row in lines.get(name.removesuffix(AGAINST), ())}
+        for row in lines.get(name, ()):
+            if row.scores is not None and judge.get(row.sample_id, row.scores["figure"]) != row.scores["figure"]:
+                yield fails(_LABELS, f"the judge's figure of {row.sample_id!r} is another by {name}{numbers.but}")
+                return
+        for metric in item.metrics:
+            if metric.scorer == name and metric.name in BY_PEOPLE:
+                rows = [row for row in lines.get(name, ()) if row.scores is not None and _is_of(row, metric.group)]
+                clusters = [row.sample_id if row.cluster is None else row.cluster for row in rows]
+                estimate = metric_kind(metric.name).estimate([row.scores or {} for row in rows], clusters)
+                again = metric_record(metric_kind(metric.name), estimate, name, signature, metric.group)
+                if any(numbers.differ(getattr(metric, each), getattr(again, each)) for each in _OF_FIGURES):
+                    yield fails(_LABELS, f"{_metric_name(metric)} is another recomputed than in run.json{numbers.but}")
+                    return
+    yield ok(_LABELS)
+
+
+def _figure(row: ScoredRow) -> float | None:
+    return None if row.scores is None else row.scores.get("points", row.scores.get("correct"))
+
+
+def _is_of(row: ScoredRow, group: Mapping[str, str]) -> bool:
+    without = group.get(WITHOUT)
+    if without is not None and without in row.failures:
+        return False
+    return all(row.groups.get(name) == value for name, value in group.items() if name != WITHOUT)
 
 
 _BROKEN = "its lines cannot be scored: "
@@ -249,11 +299,14 @@ def count_checks(recorded: records.SuiteRecord, recomputed: records.SuiteRecord,
     return fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
 
 
+_OF_FIGURES = ("value", "lower", "upper", "n")
+
+
 def perturbation_checks(
     recorded: records.SuiteRecord, recomputed: records.SuiteRecord, sound: bool, numbers: Numbers
 ) -> Iterator[Check]:
     """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
-    for name in ("curves", "perturbations"):
+    for name in ("curves", "perturbations", "orders", "aspects"):
         before, after = plain(getattr(recorded, name)), plain(getattr(recomputed, name))
         if before or after:
             if not sound:
@@ -262,8 +315,34 @@ def perturbation_checks(
                 yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
             else:
                 yield ok(name)
-    if recorded.orders:
-        yield not_recomputed("orders", "they come of what each answer says, of which scores alone tell nothing")
+
+
+_ROBUSTNESS = "robustness"
+
+
+def figure_check(
+    items: Sequence[records.ItemRecord], recomputed: records.SuiteRecord, numbers: Numbers
+) -> Iterator[Check]:
+    """What evals have on record beside themselves asked otherwise (lift, worst order), held to their suite's figures;
+    no check where none has any.
+    """
+    odd, missing = dict[str, None](), dict[str, None]()
+    for item in items:
+        expected = {metric.name: metric for metric in figures_beside(item, recomputed)}
+        for metric in item.metrics:
+            if item.perturbation is None or metric.scorer is not None or metric.name not in NEEDS:
+                continue
+            again = expected.get(metric.name)
+            if again is None or again.method != metric.method:
+                missing[f"{metric.name} of {item.eval}"] = None
+            elif any(numbers.differ(getattr(metric, name), getattr(again, name)) for name in _OF_FIGURES):
+                odd[f"{metric.name} of {item.eval}"] = None
+    if odd:
+        yield fails(_ROBUSTNESS, f"{', '.join(odd)} are others recomputed than in run.json{numbers.but}")
+    elif missing:
+        yield not_recomputed(_ROBUSTNESS, f"{', '.join(missing)}: what it was compared with is not in this run")
+    elif any(metric.name in NEEDS and item.perturbation for item in items for metric in item.metrics):
+        yield ok(_ROBUSTNESS)
 
 
 def pooled_metric_checks(

@@ -51,6 +51,9 @@ def test_a_key_knows_all_that_can_be_heard() -> None:
         combining.preceded(SHORT, LONG),
         combining.preceded(LONG, SHORT, 0.5),
         combining.preceded(LONG, SHORT, level_db=-6),
+        combining.joined([LONG, SHORT]),
+        combining.joined([SHORT, LONG]),
+        combining.joined([LONG, SHORT], 0.5),
         combining.overlaid(LONG, SHORT),
         combining.overlaid(LONG, SHORT, 6),
         combining.summed([LONG, SHORT], [1, 1]),
@@ -76,6 +79,7 @@ def test_a_key_knows_all_that_can_be_heard() -> None:
         (combining.preceded(SLOW, SHORT, 0), 1.5),
         (combining.overlaid(SHORT, LONG), 2.0),
         (combining.overlaid(SLOW, SHORT), 1.0),
+        (combining.joined([SHORT, LONG, SHORT], 0.25), 3.5),
         (combining.summed([SHORT, LONG], [1, 1]), 2.0),
         (combining.summed([SHORT, LONG], [1, 1], length="shortest"), 0.5),
     ],
@@ -102,6 +106,16 @@ def test_a_combination_is_combined_edited_and_cut_as_any_clip_is() -> None:
     whole, window = decode(outer, 16_000, None), decode(outer, 16_000, 0.25)
     assert np.array_equal(window.samples, whole.samples[:4000])
     assert window.truncated_s == 1.75
+
+
+def test_clips_one_after_another_keep_their_levels_and_have_silence_between() -> None:
+    loud = SHORT.edited(edits.gain(6))
+    samples = decode(combining.joined([loud, SHORT], 0.1), 16_000, None).samples
+    first, gap, second = samples[:8_000], samples[8_000:9_600], samples[9_600:]
+    assert not gap.any()
+    assert rms(first) == pytest.approx(rms(second) * 10 ** (6 / 20), rel=1e-4)
+    with pytest.raises(UsageError, match="0 clips are joined"):
+        combining.joined([])
 
 
 def test_a_missing_or_empty_part_is_named(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.audio.scene import Placement
+from pytest_audiobench.audio.synthesis.scenarios import SCENARIO_MAKERS, scenario
 from pytest_audiobench.audio.synthesis.sounds import MAKERS
 from pytest_audiobench.audio.wav import wav_bytes
 
@@ -68,6 +69,7 @@ RECIPES = {
     "arpeggio": synthesis.arpeggio(0.7, "a"),
     "arpeggio minor": synthesis.arpeggio(2.7, "a", 110, 120, "minor"),
     **{f"everyday {sound}": synthesis.everyday(sound, 0.7, "a") for sound in MAKERS},
+    **{f"scenario {sound}": scenario(sound, 0.7, "a") for sound in SCENARIO_MAKERS},
 }
 EDITS = {
     "gain": edits.gain(-3.3),

@@ -44,7 +44,8 @@ class Recorded:
         pass
 
     def ask(self, batch):
-        return [Response.of(self._answers[f"{a.request.dataset} {a.request.sample_id}"]) for a in batch]
+        answers = [self._answers[f"{a.request.dataset} {a.request.sample_id}"] for a in batch]
+        return [Response.of(*([answer] if isinstance(answer, str) else answer)) for answer in answers]
 
     def close(self):
         pass
@@ -62,6 +63,7 @@ class Miniature:
         content = json.loads(path.read_text(encoding="utf-8"))
         self.name = path.stem
         self.benchmark, _, self.task = path.stem.partition("-")
+        self.eval = "/".join(filter(None, (self.benchmark, self.task)))
         self.files: Mapping[str, Any] = content["files"]
         self.audio = content.get("audio", [])
         self.parameters: Mapping[str, str] = content.get("parameters", {})
@@ -69,7 +71,8 @@ class Miniature:
         """Which of the layouts of its file it has, where they cannot lie in one folder."""
         self.samples: list[Mapping[str, Any]] = content["samples"]
         self.count: int = content["count"]
-        self.responses: Mapping[str, str] = content["responses"]
+        self.responses: Mapping[str, str | list[str]] = content["responses"]
+        """By sample a text, or a text and how it ended."""
         self.judge_responses: Mapping[str, str] = content.get("judge_responses", {})
         self.expected: Mapping[str, Mapping[str, float]] = content["expected"]
 

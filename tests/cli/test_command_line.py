@@ -1,7 +1,12 @@
 """The command audiobench: verbs, help and mistakes."""
 
+import fcntl
+import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -30,6 +35,21 @@ def test_a_users_mistake_ends_with_4_and_one_sentence(capsys):
     said = capsys.readouterr().err
     assert said.startswith("audiobench: 'parrot' names no model")
     assert said.count("\n") == 1
+
+
+def test_a_message_wraps_at_the_terminals_width():
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    command = [sys.executable, "-m", "pytest_audiobench.cli", "describe", "beans_zeroo_of_another_name"]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, check=False).returncode == 4
+    os.close(theirs)
+    lines = os.read(ours, 65_536).decode().splitlines()
+    os.close(ours)
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines).split()).startswith(
+        "audiobench: nothing is called 'beans_zeroo_of_another_name'; audiobench list benchmarks lists those that"
+    )
 
 
 def test_help_loads_nothing_heavy():

@@ -90,7 +90,7 @@ def test_pages_are_written_of_benchmarks_and_scorers_alone(printed, tmp_path):
     assert "written to" in printed("list", "benchmarks", "--markdown", str(tmp_path / "page.md"))
     assert "\n## esc50\n" in (tmp_path / "page.md").read_text(encoding="utf-8")
     said = printed("list", "metrics", "--markdown", str(tmp_path / "page.md"), code=4)
-    assert "--markdown writes pages of all benchmarks or all scorers" in said
+    assert "--markdown writes pages of all benchmarks or all scorers or all readers" in said
 
 
 def test_a_benchmark_is_described_with_how_to_come_by_it(printed):
@@ -119,6 +119,20 @@ def test_published_values_are_shown_with_their_conditions_and_sources(printed):
     assert ". README.md of github QwenLM/Qwen2.5-Omni at " in said
 
 
+def test_what_holds_of_many_published_values_is_said_once(printed):
+    said = " ".join(printed("describe", "air_bench").split())
+    assert "Qwen-Audio-Turbo: accuracy 0.578 of AIR-Bench" in said
+    assert said.count("which leaves out what it cannot read") == 1
+    assert "; sound of Audio_Grounding, vocal_sound_classification, Acoustic_Scene_Classification, Sound_AQA; " in said
+    assert "; AIR-Bench of speech, sound, music" in said
+
+
+def test_a_published_prompt_without_words_says_so(printed):
+    said = " ".join(printed("describe", "air_bench_chat").split())
+    assert "--ab-prompt=air-bench-published: the words that are asked by default (github OFA-Sys" in said
+    assert "--ab-prompt=ultraeval: no words of its own (" in " ".join(printed("describe", "spoken_qa").split())
+
+
 def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch):
     shared = '[data]\nrows = "{task_name}.json"\n[sample]\nid = "{key}"\naudio = "{a}"\n'
     tasks = '[[task]]\nname = "words"\nprotocol = "transcription"\nparameters.task_name = "w"\nsample.answer = "{t}"\n'
@@ -139,6 +153,20 @@ def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch)
 def test_a_suite_is_described_by_its_benchmark_and_a_task_by_its_name_in_run_files(printed):
     assert printed("describe", "beans_zero_core") == printed("describe", "beans_zero")
     assert printed("describe", "beans_zero_call_type") == printed("describe", "beans_zero/call_type")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["salmonn[en2ja]", "evals/salmonn.audiobench.toml::test_en2ja", "salmonn.audiobench.toml::test_en2ja[listener]"],
+)
+def test_a_task_is_described_by_its_name_in_a_run_and_in_pytests_lists(printed, name):
+    assert printed("describe", name) == printed("describe", "salmonn/en2ja")
+
+
+def test_a_case_is_described_by_its_task_or_its_benchmark(printed):
+    assert printed("describe", "covost2/to_en[ar]") == printed("describe", "covost2/to_en")
+    assert printed("describe", "salmonn[asr-clean]") == printed("describe", "salmonn/asr_clean")
+    assert printed("describe", "aishell1[test]") == printed("describe", "aishell1")
 
 
 def test_a_task_that_a_judge_scores_is_described_with_its_scorer(printed):

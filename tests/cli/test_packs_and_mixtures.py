@@ -35,8 +35,24 @@ def test_packs_are_listed_with_those_that_are_skipped(home, capsys):
     assert main(["packs", "--data", "packs=packs"]) == 0
     lines = said(capsys).splitlines()
     assert lines[1].split() == ["demo", "10", "80", "CC0-1.0", "bundled"]
-    assert lines[2].startswith("core                  -      -  skipped: the clips of the pack core are not on this")
-    assert lines[3].split()[:3] == ["home", "3", "3"]
+    assert [line.split() for line in lines[2:5]] == [
+        ["cabin", "8", "64", "CC0-1.0", "bundled"],
+        ["health", "5", "40", "CC0-1.0", "bundled"],
+        ["security", "5", "40", "CC0-1.0", "bundled"],
+    ]
+    assert lines[5].startswith("core                  -      -  skipped: the clips of the pack core are not on this")
+    assert lines[6].split()[:3] == ["home", "3", "3"]
+
+
+def test_a_users_pack_goes_before_the_computed_one_of_its_name(home, capsys):
+    home.rename(home.with_name("cabin"))
+    assert main(["packs", "--data", "packs=packs"]) == 0
+    assert [line.split()[:3] for line in said(capsys).splitlines() if line.startswith("cabin")] == [["cabin", "3", "3"]]
+    assert main(["packs", "cabin"]) == 0
+    shown = said(capsys)
+    assert "in place of FSD50K and UrbanSound8K" in shown
+    assert "  traffic                      8     16.0  computed\n" in shown
+    assert "  quad               12    48    24\n" in shown
 
 
 def test_a_pack_is_shown_with_its_labels_probes_and_what_is_wrong(home, capsys):

@@ -54,7 +54,8 @@ def test_more_lines_a_wider_margin_and_more_flips_need_more_samples(reports, aud
 
 def test_a_baselines_file_serves_as_well_as_its_run(reports, audiobench, tmp_path):
     audiobench("baseline", "update", "good", "--out", "base.json")
-    assert rows(audiobench, "base.json", "--drop", "3pp") == rows(audiobench, "good", "--drop", "3pp")
+    of_file, of_run = (audiobench("power", source, "--drop", "3pp") for source in ("base.json", "good"))
+    assert of_file == of_run
 
 
 def test_flips_are_counted_in_another_run(lab, audiobench):
@@ -72,6 +73,41 @@ def test_the_models_noise_floor_is_taken_where_it_was_measured_and_flips_given_g
     assert found["flips"] == pytest.approx(0.05)
     assert found["flips_from"] == "the model's noise floor"
     assert rows(audiobench, "good", "--drop", "3pp", "--flips", "0.01")["calls/digits"]["flips_from"] == "given"
+    # Another text with the same score is no flip.
+    reports.edit("good", lambda record: record["models"][0].update(noise={**noise, "same_outcomes": 0.97}))
+    assert rows(audiobench, "good", "--drop", "3pp")["calls/digits"]["flips"] == pytest.approx(0.03)
+
+
+def test_the_noise_floor_of_an_evals_own_data_goes_before_a_worse_one_of_others(reports, audiobench):
+    def measure(record):
+        own = next(item["dataset"] for item in record["items"] if item["eval"] == "calls/digits")
+        shares = {"score_shift": 0.01, "n": 40, "metric": "accuracy", "conditions": {}}
+        measured = [
+            {**shares, "dataset": own, "same_answers": 0.98, "same_outcomes": 0.99},
+            {**shares, "dataset": "elsewhere", "same_answers": 0.6, "same_outcomes": 0.7},
+        ]
+        noise = {"same_answers": 0.6, "same_outcomes": 0.7, "score_shift": 0.01, "measured": measured}
+        record["models"][0].update(noise=noise)
+        return own
+
+    own = []
+    reports.edit("good", lambda record: own.append(measure(record)))
+    powers = rows(audiobench, "good", "--drop", "3pp")
+    assert powers["calls/digits"]["flips"] == pytest.approx(0.01)
+    assert powers["calls/digits"]["flips_from"] == f"the model's noise floor on {own[0]}"
+    reports.edit("good", lambda record: record["models"][0]["noise"]["measured"].pop(0))
+    elsewhere = rows(audiobench, "good", "--drop", "3pp")["calls/digits"]
+    assert elsewhere["flips"] == pytest.approx(0.3)
+    assert elsewhere["flips_from"] == "the model's noise floor on other data, the worst"
+
+
+def test_word_errors_differ_between_runs_as_the_baselines_own_do_unless_flips_are_given(reports, audiobench):
+    base = ["good", "--drop", "3pp", "--eval", "calls/words"]
+    own, given = (rows(audiobench, *base, *more)["calls/words"] for more in ([], ["--flips", "2%"]))
+    assert (own["flips"], given["flips"]) == (None, 0.02)
+    # Flips are taken to come with a drop of whole answers, the most that can add to what varies.
+    assert own["detectable"] < given["detectable"]
+    assert "without flips: two runs' scores taken to be correlated by one half" in audiobench("power", *base)[1]
 
 
 def test_samples_of_one_recording_are_worth_less_than_as_many_of_their_own(lab, audiobench):

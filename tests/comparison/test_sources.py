@@ -102,7 +102,7 @@ def test_an_unfinished_run_says_so(reports):
 
 def test_a_run_whose_files_were_edited_is_one_sentence(reports):
     reports.edit("good", lambda record: record["items"][0].update(metrics=3))
-    assert "run.json: items 'calls/digits', metrics must be a list, not 3: it was edited, or cut" in says("good")
+    assert "run.json: items 'calls/digits', metrics must be a list, not 3: it was edited, cut" in says("good")
     lines = reports.folder / "poor" / "scored_predictions.jsonl"
     lines.write_bytes(lines.read_bytes()[:-20])
     assert "scored_predictions.jsonl, line 150: it is not one JSON object" in says("poor")
@@ -270,7 +270,9 @@ def test_last_is_the_word_and_a_file_of_that_name_has_a_folder_before_it(four):
     "text", ["", " ", "a\0b", "nowhere", "nowhere#x", "C:\\base.json", "C:/base.json", "x" * 5000, ":x", "x:"]
 )
 def test_what_is_no_baseline_is_told_with_what_would_be(reports, text):
-    assert "a baseline's FILE, a RUN's folder or name, last, or REF:PATH in git" in says(text)
+    assert "a baseline's FILE, a RUN's folder or name, last, REF:PATH in git, or a file of recorded answers" in says(
+        text
+    )
 
 
 def test_a_folder_that_is_no_run_and_a_record_alone_are_told(reports):

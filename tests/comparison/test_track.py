@@ -63,10 +63,12 @@ def test_the_table_says_what_dropped_and_where(training, audiobench):
     code, out, err = audiobench("track", "reports")
     assert (code, err) == (0, "")
     assert "scripted:step-*: 4 runs by step, 100 to 3000" in out
-    assert "    1000 best" in out
+    assert "  ▲ 1000 best" in out
     assert "  ✗ 3000 last" in out
     assert "animals/all accuracy by letters, 3000 after 1000: 45.0 points worse" in out.replace("\n  ", " ")
-    assert "1 significant drop between neighbours; 1 of 1 curves ends" in out
+    assert "1 significant drop and 2 significant gains between neighbours; 1 of 1 curves ends" in out.replace(
+        "\n  ", " "
+    )
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -57,11 +57,16 @@ import pytest
 from pytest_audiobench import multiple_choice, perturb
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 
 @pytest.mark.parametrize("perturbation", named_perturbations("clean", "reverb"), ids=str)
 def test_digits(evaluate, perturbation):
     evaluate(perturb(bundled("digits"), perturbation), multiple_choice(), samples=5)
+
+
+def test_two_turns(evaluate):
+    evaluate(bundled("digits"), reasoned_choice(style="salmonn"), samples=5)
 """
 
 
@@ -231,7 +236,10 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
         "data/bundled-digits/bundled-digits_manifest.jsonl",
         "result/baseline/chance/bundled-digits/baseline_bundled-digits_NO_REAS.jsonl",
     ]
-    assert other.notes == ["other/digits[reverb] was not written: the study has no place for the perturbation reverb"]
+    assert other.notes == [
+        "other/digits[reverb] was not written: the study has no place for the perturbation reverb",
+        "other/two_turns was not written: the study's files have no place for reasoning in a turn of its own",
+    ]
     with pytest.raises(UsageError, match="no rule for answers in the style 'plain'"):
         write_study(suite / "reports" / "other", tmp_path / "runtime", "runtime")
     assert not (tmp_path / "runtime").exists()

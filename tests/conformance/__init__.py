@@ -1,1 +1,0 @@
-"""Reference cases, and which of our scorers answers for each."""

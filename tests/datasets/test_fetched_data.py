@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.datasets.fetch_records import check_complete, read_record, recorded_names
-from pytest_audiobench.datasets.places import data_root
+from pytest_audiobench.datasets.places import Places, data_root
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -94,3 +94,9 @@ def test_the_data_root_is_the_first_that_is_named(monkeypatch, given, variables,
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert data_root(given) == Path(folder)
+
+
+def test_a_folder_that_is_given_twice_is_named_once_where_data_lacks(tmp_path):
+    with pytest.raises(DataNotFound) as lack:
+        Places(here=tmp_path, shelves=[tmp_path, tmp_path]).find("words", "test.csv")
+    assert str(lack.value).count(str(tmp_path / "words")) == 1

@@ -105,12 +105,15 @@ def test_the_runs_protocols_read_the_evals_that_have_them_and_leave_others_alone
     assert len(scorers("all")) > 5
 
 
-def test_the_runs_prompts_take_the_place_of_an_evals_own_wordings_and_of_no_other_prompt(tmp_path: Path) -> None:
+def test_the_runs_prompts_take_the_place_of_an_evals_own_words_however_it_asks(tmp_path: Path) -> None:
     one, two, three = (PromptSet(name, (f"{name} {{question}}\n{{options}}",)) for name in ("One.", "Two.", "Three."))
     model = Speaker()
-    evaluated(tmp_path, samples(1), with_prompt_variants(multiple_choice(), one), model, prompts=two)
-    evaluated(tmp_path, samples(1), multiple_choice(prompt=three.paraphrases[0]), model, prompts=two)
-    assert [str(request.messages[0].parts[1])[:4] for request in model.requests] == ["Two.", "Thre"]
+    evaluated(tmp_path, samples(1), with_prompt_variants(multiple_choice(), one), model, prompts=[two])
+    assert [str(request.messages[0].parts[1])[:4] for request in model.requests] == ["Two."]
+    again = evaluated(tmp_path, samples(1), multiple_choice(prompt=three.paraphrases[0]), model, prompts=[two])
+    # The same words are the same request, which was answered already.
+    assert len(model.requests) == 1
+    assert again.result.record.asking.known == 1
 
 
 def test_a_failed_sample_is_named_and_the_others_are_scored(tmp_path: Path) -> None:

@@ -104,6 +104,15 @@ def test_without_a_judge_the_scorers_by_rule_are_left_and_a_warning_says_so() ->
         with_judges(judged(), {})
 
 
+def test_without_a_judge_no_rule_stands_in_for_a_judges_headline() -> None:
+    headline = JUDGED.with_scorers("yes-no", "letters")
+    with pytest.raises(
+        UnsuitableModel, match=r"yes-no, yes-no-kept need a judge: .*; --ab-scorer=letters measures what needs none"
+    ):
+        with_judges(headline, {})
+    assert with_judges(headline.with_scorers("letters"), {}).warnings == ()
+
+
 def test_a_judge_that_cannot_be_asked_something_is_not_asked_it_and_a_warning_says_so() -> None:
     own = judged(multiple_choice(), "yes-no", "rubric")
     put, warnings = with_judges(own, judges("a", scores=Rubrics()))

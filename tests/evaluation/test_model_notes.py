@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.model_handle import (
@@ -124,6 +125,14 @@ def test_the_noise_floor_is_the_worst_that_was_measured(store, handle):
     store_noise(store, handle, first)
     store_noise(store, handle, second)
     assert stored_noise(store, handle) == NoiseRecord(0.9, 0.2, measured=[first, second])
+
+
+def test_the_outcomes_of_an_earlier_version_that_counted_none_are_not_the_worst(store, handle):
+    store_noise(store, handle, measurement(0.9, 0.01))
+    assert stored_noise(store, handle).same_outcomes is None
+    for dataset, outcomes in (("speech", 0.98), ("sounds", 0.96)):
+        store_noise(store, handle, structs.replace(measurement(0.9, 0.01, dataset), same_outcomes=outcomes))
+    assert stored_noise(store, handle).same_outcomes == 0.96
 
 
 def test_noise_measured_again_in_the_same_way_replaces_what_was_known(store, handle):

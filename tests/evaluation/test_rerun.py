@@ -10,7 +10,7 @@ import pytest
 from pytest_audiobench.evaluation.answer_collection import collect_answers
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.judging import with_judges
-from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_dtype, repeated, rerun, reversed_order
+from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_option, repeated, rerun, reversed_order
 from pytest_audiobench.evaluation.selection import select
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.task import judged
@@ -19,7 +19,7 @@ from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from .tiny import HERE, Speaker, bench, dataset, handle, samples
 
 COUNT = 10
-PERTURBATIONS = (rerun(), batches_of(3), reversed_order(), of_dtype("bfloat16"), repeated(4))
+PERTURBATIONS = (rerun(), batches_of(3), reversed_order(), of_option("dtype", "bfloat16"), repeated(4))
 
 
 def batches(folder: Path, *perturbations: RerunVariant) -> list[list[list[str]]]:

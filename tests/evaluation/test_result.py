@@ -10,6 +10,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.models.messages import Request, Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
+from pytest_audiobench.protocols.transcription.task import transcription
 
 from .tiny import Speaker, dataset, evaluated, sample
 
@@ -71,6 +72,16 @@ def test_every_recorded_metric_is_had_by_the_key_that_is_shown_for_it(result: Re
     for key, record in zip(keys, result.record.metrics, strict=True):
         assert float(result[key]) == record.value
         assert (result[key].lower, result[key].upper, result[key].n) == (record.lower, record.upper, record.n)
+
+
+@pytest.mark.parametrize(("said", "trimmed"), [("a a", 0.5), ("b " * 40, 1.0)])
+def test_a_trimmed_word_error_rate_is_had_whether_or_not_an_answer_runs_away(
+    said: str, trimmed: float, tmp_path: Path
+) -> None:
+    samples = dataset([sample("x", reference="a b")])
+    result = evaluated(tmp_path, samples, transcription(), Speaker(lambda _: said)).result
+    assert float(result["wer_trimmed"]) == trimmed
+    assert set(result.keys()) >= ({"wer_trimmed"} if trimmed == 1.0 else {"wer"})
 
 
 def test_a_metric_of_a_group_says_how_the_samples_of_that_group_were_answered(result: Result) -> None:

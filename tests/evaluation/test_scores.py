@@ -159,7 +159,7 @@ def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_scorer_reads() ->
     }
 
 
-def test_the_wordings_spread_stands_behind_their_numbers() -> None:
+def test_what_the_wordings_come_to_stands_behind_their_numbers() -> None:
     prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
     own = [
         answered(sample(name), responses={"answer": Response.of("A"), "answer@2": Response.of(second)})
@@ -167,7 +167,12 @@ def test_the_wordings_spread_stands_behind_their_numbers() -> None:
     ]
     sheet = scores_from_rows(own, with_prompt_variants(multiple_choice(), prompts))
     assert metric(sheet, "wording_spread").value == 0.5
-    assert [record.name for record in sheet.metrics[-2:]] == ["wording_spread", "wording_sd"]
+    assert [record.name for record in sheet.metrics[-4:]] == [
+        "wording_spread",
+        "wording_sd",
+        "wording_mean",
+        "wording_worst",
+    ]
 
 
 def test_an_answer_that_the_model_never_gave_has_no_text_to_go_wrong() -> None:

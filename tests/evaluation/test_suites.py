@@ -12,6 +12,8 @@ from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.models.messages import Request, Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
+from pytest_audiobench.protocols.prompt_sets import PromptSet
+from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, PooledHashes, SuiteRecord
@@ -156,3 +158,71 @@ def test_a_suite_of_one_eval_has_the_evals_own_numbers(texts: str, tmp_path: Pat
         (metric.name, metric.scorer, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
         for metric in pooled(done).metrics
     } == own
+
+
+def averaged(*parts: tuple[Evaluation, dict[str, int]]) -> SuiteRecord:
+    pool = Pool("suite", "model")
+    for evaluation, averages in parts:
+        pool.add(replace(evaluation.result.record, averages=averages), lines(evaluation))
+    return pool.record()
+
+
+def test_a_declared_average_counts_each_part_once_whatever_its_samples_and_an_average_within_it_too(
+    tmp_path: Path,
+) -> None:
+    large, small, alone = (
+        eval_of(tmp_path, name, texts) for name, texts in (("l", "A" * 9 + "B"), ("s", "AB"), ("a", "BB"))
+    )
+    record = averaged((large, {"all": 2, "both": 2}), (small, {"all": 2, "both": 2}), (alone, {"all": 2}))
+    assert figures(record, average="both") == {"accuracy": (0.7, 12)}
+    assert figures(record, average="all") == {"accuracy": (0.35, 14)}
+    (whole,) = (metric for metric in record.metrics if metric.group == {"average": "all"})
+    parts = [metric for metric in record.metrics if metric.group == {"average": "both"}]
+    parts += [metric for metric in alone.result.record.metrics if metric.name == "accuracy" and not metric.group]
+    # MOVER: the distances of the parts' bounds, as those of independent estimates.
+    for bound in ("lower", "upper"):
+        far = sum((getattr(part, bound) - part.value) ** 2 for part in parts) ** 0.5 / 2
+        assert abs(getattr(whole, bound) - whole.value) == pytest.approx(far)
+
+
+def test_an_average_that_lacks_a_part_is_no_figure_of_the_suite(tmp_path: Path) -> None:
+    one, other = eval_of(tmp_path, "one", "AB"), eval_of(tmp_path, "other", "AA")
+    record = averaged((one, {"all": 2, "three": 3}), (other, {"all": 2, "three": 3}))
+    assert not [metric for metric in record.metrics if "average" in metric.group]
+    failing = evaluated(tmp_path, dataset([sample("a")], "none"), multiple_choice("air-bench"), Speaker("?"))
+    read = evaluated(tmp_path, dataset([sample("a")], "read"), multiple_choice("air-bench"), Speaker("A", name="read"))
+    record = averaged((failing, {"all": 2}), (read, {"all": 2}))
+    averages = {metric.scorer: metric.value for metric in record.metrics if metric.group == {"average": "all"}}
+    assert averages == {"air-bench-keep": 0.5}
+
+
+def test_what_the_wordings_come_to_is_over_all_samples_of_the_suite(tmp_path: Path) -> None:
+    """The second wording loses each fifth sample: over 40 samples of two evals that is a spread of 20 points."""
+    prompts = PromptSet("two", ("{question}\n{options}", "Listen. {question}\n{options}"))
+
+    def answer(request: Request) -> str:
+        return "B" if request.stage == "answer@2" and int(request.sample_id[1:]) % 5 == 0 else "A"
+
+    done = []
+    for name in ("first", "second"):
+        own = [sample(f"s{number}", clips=(clip(f"{name}{number}"),)) for number in range(20)]
+        protocol = with_prompt_variants(multiple_choice(), prompts)
+        done.append(evaluated(tmp_path, dataset(own, name), protocol, Speaker(answer, name=name)))
+    of_suite, of_eval = (
+        {metric.name: metric for metric in record.metrics if metric.name.startswith("wording_")}
+        for record in (pooled(*done), pooled(done[0]))
+    )
+    assert of_suite["wording_spread"].value == of_eval["wording_spread"].value == pytest.approx(0.2)
+    assert of_suite["wording_worst"].value == pytest.approx(0.8)
+    assert of_suite["wording_consistency"].value == pytest.approx(0.8)
+    widths = []
+    for figures_of in (of_suite, of_eval):
+        spread = figures_of["wording_spread"]
+        assert spread.lower is not None
+        assert spread.upper is not None
+        assert 0.0 <= spread.lower < 0.2 < spread.upper
+        widths.append(spread.upper - spread.lower)
+    assert widths[0] < widths[1]
+    own_figures = {metric.name: metric for metric in done[0].result.record.metrics}
+    assert of_eval["wording_mean"] == own_figures["wording_mean"]
+    assert of_eval["wording_spread"] == own_figures["wording_spread"]

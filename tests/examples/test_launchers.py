@@ -287,3 +287,37 @@ def test_the_authors_own_code_answers_from_a_tiny_checkpoint(
     assert answers[0] == answers[2] != answers[1]
     (pair,) = ask(url, QUESTION, *tones[:2])
     assert bool(pair["error"]) == (launcher == "salmonn")
+
+
+def test_salmonn_answers_otherwise_with_its_lora_scaled_or_its_encoders_off(
+    served, ask, tones, tmp_path, monkeypatch, tmp_path_factory
+):
+    python = os.environ.get("SALMONN_PYTHON")
+    if python is None:
+        pytest.skip("SALMONN_PYTHON names no Python with the launcher's requirements and its authors' code")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = SERVERS / "salmonn"
+    subprocess.run([python, folder / "tiny_checkpoint.py", tmp_path / "tiny"], check=True)
+    monkeypatch.chdir(tmp_path / "tiny")
+    command = f"{python} {folder / 'serve.py'} --port {{port}} {AUTHORS['salmonn']}"
+    url = served(command)
+
+    def answer(tone=tones[0], url=url, **config):
+        (row,) = ask(url, QUESTION, tone, **config)
+        return row["predictions"][0] if row["predictions"] else row["error"]
+
+    trained = answer()
+    assert answer(lora_scale=4) == trained
+    scaled = [answer(lora_scale=scale) for scale in (0, 1, 2, 3)]
+    assert len({trained, *scaled}) == 5
+    off = {names: answer(encoder_off=names) for names in ("whisper", "beats", "whisper+beats")}
+    assert len({trained, *off.values()}) == 4
+    assert answer(tones[1]) != trained
+    assert answer(tones[1], encoder_off="whisper+beats") == off["whisper+beats"]
+    assert answer() == trained
+    assert answer(encoder_off="eyes") == "SALMONN has no encoder 'eyes' to switch off; there are whisper and beats"
+    assert answer(lora_scale="much") == "lora_scale='much' is no number"
+    ablated = served(f"{command} --lora-scale 0 --encoder-off beats")
+    assert answer(url=ablated) == answer(lora_scale=0, encoder_off="beats")
+    assert answer(url=ablated, lora_scale=4, encoder_off="none") == trained
+    assert ask(f"{ablated}/info")["model_revision"].endswith(", LoRA scale 0, without beats")

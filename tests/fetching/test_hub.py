@@ -1,7 +1,9 @@
 """``audiobench fetch`` from the Hub, by the real huggingface_hub against one on loopback."""
 
 import json
+import socket
 import sys
+import time
 
 import pytest
 
@@ -271,3 +273,24 @@ def test_a_model_of_pickled_weights_is_refused(hub, audiobench):
     code, _, err = audiobench("fetch", "hf:lab/model")
     assert (code, err.count("\n")) == (1, 1)
     assert "has no safetensors" in err
+
+
+@pytest.mark.parametrize("revision", ["", f'revision = "{"0" * 40}"'])
+def test_a_hub_that_cannot_be_reached_is_given_up_after_two_requests_and_the_rest_goes_on(
+    revision, hub, declare, audiobench, files, monkeypatch, tmp_path
+):
+    refusing = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{refusing.getsockname()[1]}"
+    refusing.close()
+    monkeypatch.setattr(sys.modules["huggingface_hub.constants"], "ENDPOINT", address)
+    files.files["/test.csv"] = b"id,text\n"
+    there = declare(f'url = "{files.url}/test.csv"')
+    text = (tmp_path / there).read_text().replace(f'url = "{files.url}/test.csv"', f'hub = "{REPO}"\n{revision}')
+    (tmp_path / "away.audiobench.toml").write_text(text)
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    code, out, err = audiobench("fetch", "away.audiobench.toml", there, "--dry-run")
+    assert (code, err.count("\n")) == (1, 1)
+    assert f"{REPO} of {address}: the connection failed (ConnectError), 2 times in a row: try again later" in err
+    assert len(slept) == 1
+    assert f"{files.url}/test.csv: 1 file" in out

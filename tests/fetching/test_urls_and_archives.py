@@ -468,6 +468,13 @@ def test_what_is_handed_out_otherwise_says_how_and_is_taken_over_from_a_folder(d
     assert fetched(root) == {"test.csv": ROWS}
 
 
+def test_what_lies_in_the_folder_of_another_benchmark_is_taken_over_by_that_name(audiobench):
+    code, _, err = audiobench("fetch", "salmonn/sv")
+    assert code == 1
+    assert err.startswith("audiobench: voxceleb1: voxceleb1 cannot be fetched: ")
+    assert "audiobench fetch voxceleb1 --from FOLDER takes it over" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -12,8 +12,8 @@ from pytest_audiobench.evaluation.comparable_eval import ComparableEval, Compara
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
-from pytest_audiobench.gate.regression_text import line_text
-from pytest_audiobench.records.run import CoverageRecord, ItemRecord, NoiseRecord, ScorerRecord
+from pytest_audiobench.gate.regression_text import improvement_text, line_text
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, NoiseMeasurement, NoiseRecord, ScorerRecord
 
 SIGNATURE = "mcq:letters|v:1"
 
@@ -217,6 +217,61 @@ def test_the_worst_noise_of_both_stands_behind_the_verdict():
     assert found.detail.endswith("; the model itself changes 3 % of its answers when asked again")
 
 
+@pytest.mark.parametrize(("excuses", "status"), [(False, "regressed"), (True, "inconclusive")])
+def test_a_regression_within_the_measured_noise_is_said_to_be_and_excused_where_that_is_asked_for(excuses, status):
+    measured = NoiseMeasurement(0.8, 0.25, 0.85, dataset="tones", n=300, metric="accuracy", conditions={})
+    sides = side(GOOD, noise=NoiseRecord(0.8, 0.25, 0.85, measured=[measured])), side(flipped(60), **HERE)
+    found = regression_of(*sides, Line(), Terms(excuses_noise=excuses))
+    assert found.status == status
+    assert "points worse: p" in found.detail
+    assert (
+        "; within the noise floor: accuracy moves by up to 25.0 points when the same model is asked again (tones, "
+        f"n=300, 15 % of outcomes change){', so that it is inconclusive' * excuses}"
+    ) in found.detail
+
+
+@pytest.mark.parametrize(
+    ("whose", "dataset", "n", "line"),
+    [
+        ("baseline", "calls", 300, Line()),
+        ("baseline", "tones", 40, Line()),
+        ("here", "tones", 300, Line()),
+        ("baseline", "tones", 300, Line("accuracy", (("scorer", "words"),))),
+    ],
+    ids=["other data", "fewer samples", "the changed model's own", "another scorer"],
+)
+def test_noise_that_was_not_measured_of_what_regressed_excuses_nothing(whose, dataset, n, line):
+    measured = NoiseMeasurement(0.8, 0.25, 0.85, dataset=dataset, n=n, metric="accuracy", conditions={})
+    noise = NoiseRecord(0.8, 0.25, 0.85, measured=[measured])
+    both = {
+        "scorers": {"letters": SIGNATURE, "words": "w"},
+        "metrics": {"letters": ["accuracy"], "words": ["accuracy"]},
+    }
+    rows = [
+        [
+            row(
+                number,
+                correct,
+                statuses=dict.fromkeys(("letters", "words"), "parsed"),
+                scores={name: {"correct": float(correct)} for name in ("letters", "words")},
+            )
+            for number, correct in enumerate(scores)
+        ]
+        for scores in (GOOD, flipped(60))
+    ]
+    before = side([], rows=rows[0], **both, noise=noise if whose == "baseline" else None)
+    here = side([], rows=rows[1], **both, **HERE, noise=noise if whose == "here" else None)
+    assert regression_of(before, here, line, Terms(excuses_noise=True)).status == "regressed"
+
+
+def test_a_regression_beyond_the_measured_noise_is_one_whatever_is_asked_for():
+    measured = NoiseMeasurement(0.8, 0.19, 0.85, dataset="tones", n=50, metric="accuracy", conditions={})
+    sides = side(GOOD, noise=NoiseRecord(0.8, 0.19, 0.85, measured=[measured])), side(flipped(60), **HERE)
+    found = regression_of(*sides, Line(), Terms(excuses_noise=True))
+    assert found.status == "regressed"
+    assert "noise floor" not in found.detail
+
+
 def test_nothing_is_certain_ahead_where_all_can_be_paired():
     assert not_comparable(side(GOOD), side(GOOD, **HERE), Line(), Terms()) is None
     assert not_comparable(side(GOOD), side(GOOD[:200], **HERE), Line(), Terms()).status == "not_comparable"
@@ -232,6 +287,38 @@ def test_holms_values_agree_with_the_verdicts_whatever_the_tests_shares():
     assert adjusted(4, (0.01, 4), (0.02, 8), (None, 4), (0.004, 8)) == pytest.approx([0.035, 0.1, None, 0.032])
     assert adjusted(1, (0.02, 1)) == [0.02]
     assert adjusted(3) == []
+
+
+def test_a_gain_beyond_chance_is_an_improvement_which_is_a_pass():
+    found = held(flipped(60), GOOD)
+    assert (found.status, found.verdict) == ("pass", "improved")
+    assert found.p_better == held(GOOD, flipped(60), Line(margin="0")).p == found.q_better
+    assert improvement_text(found) == "20.0 points better: p < 0.0001 for no gain"
+
+
+def test_a_gain_that_chance_may_give_and_unchanged_answers_are_no_improvement():
+    assert held(flipped(4), GOOD).verdict == "pass"
+    same = held(GOOD, GOOD, hashes={"settings": "s", "run_hash": "r"})
+    assert (same.verdict, same.p_better) == ("pass", None)
+
+
+def test_an_improvement_is_held_to_all_lines_of_the_run():
+    some = Line(margin="5pp")
+    assert held(flipped(7), GOOD, some).verdict == "improved"
+    among_many = held(flipped(7), GOOD, some, Terms(lines=20))
+    assert (among_many.verdict, among_many.q_better) == ("pass", min(1.0, 20 * among_many.p_better))
+    several = [held(flipped(60), GOOD, some, Terms(lines=3)), held(flipped(8), GOOD, some, Terms(lines=3))]
+    (item,) = with_adjusted_p_values([item_with(*several)], 3)
+    # Beside a clear one the other has to stand against two lines, no longer three.
+    assert item.regressions[1].q_better == pytest.approx(2 * several[1].p_better)
+    assert improvement_text(item.regressions[1]).endswith("over 3 lines")
+
+
+def test_the_improvement_of_one_line_makes_up_for_no_regression():
+    lines = [held(flipped(60), GOOD, terms=Terms(lines=2)), held(GOOD, flipped(60), terms=Terms(lines=2))]
+    (item,) = with_adjusted_p_values([item_with(*lines)], 2)
+    assert [line.verdict for line in item.regressions] == ["improved", "regressed"]
+    assert [line.status for line in item.regressions] == ["pass", "regressed"]
 
 
 def item_with(*lines):

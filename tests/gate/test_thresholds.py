@@ -53,6 +53,9 @@ def test_any_text_is_a_threshold_or_a_usage_error(text):
         ("wer <= 12.3%", Threshold("wer", (), "value", "<=", 0.123)),
         ("wer < 150 %", Threshold("wer", (), "value", "<", 1.5)),
         ("accuracy >= 55%", Threshold("accuracy", (), "value", ">=", 0.55)),
+        ("lift >= 10pp", Threshold("lift", (), "value", ">=", 0.1)),
+        ("lift.lower > -2.5 pp", Threshold("lift", (), "lower", ">", -0.025)),
+        ("order_bias <= 20%", Threshold("order_bias", (), "value", "<=", 0.2)),
         ("accuracy.lower > .5", Threshold("accuracy", (), "lower", ">", 0.5)),
         ("wer.upper <= 2e-1", Threshold("wer", (), "upper", "<=", 0.2)),
         ("accuracy[hop=multi] >= 0.3", Threshold("accuracy", (("hop", "multi"),), "value", ">=", 0.3)),
@@ -95,6 +98,9 @@ def test_the_forms_of_a_threshold(text, expected):
         ("accuracy >= 0.5.5", "a number, .* at character 13"),
         ("accuracy >= 0,5", "nothing more at character 14"),
         ("accuracy >= 1e1%", "a percentage without an exponent at character 13"),
+        ("lift >= 1e1pp", "a percentage without an exponent at character 9"),
+        ("lift >= 10ppp", "nothing more at character 13"),
+        ("lift >= 10p", "a number, .* at character 9"),
         ("accuracy >= 0.5 and wer <= 0.1", "nothing more at character 17"),
         ("accuracy.median >= 0.5", "lower, upper or drop at character 10"),
         ("accuracy.lower[hop=multi] >= 0.5", "one of >=, >, <=, < at character 15"),
@@ -114,6 +120,26 @@ def test_what_is_no_threshold_is_told_with_its_place_and_the_form(text, message)
 def test_an_unknown_metric_names_the_nearest():
     with pytest.raises(UsageError, match="no metric is called 'acuracy'; did you mean 'accuracy'"):
         parse_threshold("acuracy >= 0.5")
+
+
+@pytest.mark.parametrize("text", ["accuracy >= 55pp", "wer <= 5 pp", "order_worst >= 90pp"])
+def test_points_are_of_differences_alone(text):
+    with pytest.raises(UsageError, match="has points for its limit, which differences such as lift are in"):
+        parse_threshold(text)
+
+
+@pytest.mark.parametrize(("text", "limit"), [("lift >= -100pp", -1.0), ("lift <= 100pp", 1.0), ("lift >= -5pp", -0.05)])
+def test_points_of_a_difference_may_be_any_that_it_can_be(text, limit):
+    threshold = parse_threshold(text)
+    assert threshold.limit == limit
+    assert parse_threshold(str(threshold)) == threshold
+
+
+def test_a_limit_beyond_all_points_is_told_how_points_are_written_where_it_has_none():
+    with pytest.raises(UsageError, match=r"limit beyond 100 points, between which lift lies$"):
+        parse_threshold("lift >= -101pp")
+    with pytest.raises(UsageError, match=r"points are fractions of one; write -1pp for -1 points$"):
+        parse_threshold("lift >= -1")
 
 
 def test_a_limit_that_a_share_cannot_reach_is_a_usage_error():
@@ -227,11 +253,42 @@ def test_a_metric_or_group_that_is_not_there_never_passes(operator, name, group)
     assert f"there is no {name}{group}" in verdict.detail
 
 
+@pytest.mark.parametrize(
+    ("requirement", "says"),
+    [
+        ("accuracy[hop=mutli] >= 0.5", "; there are [hop=multi], [hop=single]"),
+        ("accuracy[colour=blue] >= 0.5", "; there are [hop=multi], [hop=single]"),
+        ("lift[hop=multi] >= 5pp", "lift is measured over all samples, and of no group"),
+    ],
+)
+def test_a_group_that_is_not_there_is_told_which_there_are(requirement, says):
+    keys = ["accuracy", "accuracy[hop=multi]", "accuracy[hop=single]", "wer[hop=other]", "lift"]
+    assert says in check_threshold(parse_threshold(requirement), lambda metric, wanted: None, keys).detail
+
+
 @given(st.floats(), st.floats(0, 1), st.sampled_from(OPERATORS), st.none() | st.floats(), st.none() | st.floats())
 def test_only_a_finite_number_on_the_right_side_passes(value, limit, operator, lower, upper):
     verdict = check_threshold(Threshold("accuracy", (), "value", operator, limit), finder(value, lower, upper))
     right = {">=": value >= limit, ">": value > limit, "<=": value <= limit, "<": value < limit}[operator]
     assert (verdict.status == "pass") == (math.isfinite(value) and right)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "unit", "mistake"),
+    [
+        ("wording_worst <= 20", "errors per word", "is more than one error per word; write 20%"),
+        ("wording_mean <= 90", "share", "has a limit outside 0 to 1, where wording_mean lies here"),
+        ("wording_worst >= 10%", "BLEU", "has a percentage for its limit, and wording_worst is in BLEU here"),
+        ("wording_worst <= 20%", "errors per word", ""),
+        ("wording_worst <= 120%", "errors per word", ""),
+        ("wording_worst <= 50", "BLEU", ""),
+    ],
+)
+def test_a_limit_that_is_none_in_the_unit_that_a_result_has_never_passes(requirement, unit, mistake):
+    metric = Metric(0.2, name="wording_worst", n=50, unit=unit, direction="lower")
+    verdict = check_threshold(parse_threshold(requirement), lambda name, group: metric)
+    assert verdict.status == ("fail" if mistake else "pass")
+    assert mistake in verdict.detail
 
 
 def test_the_group_is_what_is_looked_for():

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.definitions import answers
+from pytest_audiobench.metrics.definitions.agreement import WORDING_FIGURES
+from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
 from pytest_audiobench.metrics.definitions.translations import BLEU_NAMES, bleu_statistics
 from pytest_audiobench.metrics.definitions.understanding import Counts
 from pytest_audiobench.metrics.estimates import not_of_samples, summed_kind, sums_of, value_of
@@ -22,10 +24,13 @@ from pytest_audiobench.stats.drops import Question
 
 NO_DROP = Question(0.0)
 NOT_COMPARED = {kind.name for kind in answers.KINDS if kind.estimate is not_of_samples} | {
-    *("beans_map", "empty_references", "components_understood", "wording_spread", "wording_sd", "token_delta")
+    *("beans_map", "empty_references", "components_understood", "token_delta"),
+    *WORDING_FIGURES,
+    *BY_PEOPLE,
 }
 """What is no number of samples; what the order of rows decides; what only the references do; a count, whose share is
-recall; what the wordings of one question differ by; a difference of which neither way is better."""
+recall; what the wordings of one question come to; a difference of which neither way is better; how a judge is held to
+people, who labelled the answers of one run."""
 
 
 def answers(*correct):

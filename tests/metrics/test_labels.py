@@ -172,15 +172,22 @@ def test_clusters_are_drawn_whole() -> None:
     assert few.method == "no interval: 10 clusters, 20 needed"
 
 
-def test_a_mean_over_labels_needs_five_samples_of_the_rarest() -> None:
+def test_a_mean_over_labels_leaves_room_for_those_of_which_fewer_than_five_samples_are_true() -> None:
     common = [("happy", "happy")] * 60 + [("sad", "happy")] * 20
     kind, names = metric_kind("balanced_accuracy"), ("happy", "sad", "calm")
+    widths = {}
     for rare in (0, 4, 5):
         answers = [label_statistics(names, [true], [said]) for true, said in [*common, *[("calm", "sad")] * rare]]
-        few = f"no interval: a label is true of {rare} samples, 5 needed"
-        assert kind.estimate(answers, None).method == (
-            few if rare < 5 else "bootstrap 95 %, 85 samples, 1000 resamples"
-        )
+        found = kind.estimate(answers, None)
+        few = ", one more of each of 1 with fewer than 5" if rare < 5 else ""
+        assert found.method == f"bootstrap 95 %, {80 + rare} samples, 1000 resamples{few}"
+        assert found.lower is not None
+        assert found.upper is not None
+        assert found.lower < found.value < found.upper
+        widths[rare] = found.upper - found.lower
+    # Of a label that no sample has anything may be true: a third of the mean.
+    assert widths[0] > 1 / 3 > widths[4] > widths[5]
+    assert kind.estimate(answers[:19], None).method == "no interval: 19 samples, 20 needed"
 
 
 def test_kappa_needs_five_samples_beyond_the_most_common_label() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.definitions import ranking
@@ -53,6 +55,25 @@ def test_roc_auc_is_the_share_of_pairs_in_their_order(answers) -> None:
         return
     won = sum((a > b) + 0.5 * (a == b) for a in yes for b in no)
     assert found == pytest.approx(won / len(yes) / len(no), abs=1e-12)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 6), min_size=2, max_size=8))
+def test_roc_auc_of_all_labels_is_scikit_learns_also_where_a_label_has_one_class(cells) -> None:
+    truth, scores = np.hsplit(np.array(cells, dtype=float), 2)
+    truth = (truth > 1).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = roc_auc_score(truth, scores, average="macro")
+    found = ranking.roc_auc_all_labels(truth, scores)
+    assert found == pytest.approx(theirs, abs=1e-12, nan_ok=True)
+    assert math.isnan(found) or found == pytest.approx(ranking.macro_roc_auc(truth, scores))
+
+
+def test_one_label_without_two_classes_leaves_scikit_learn_without_a_number_and_ours_with_one() -> None:
+    truth = np.array([[1.0, 0.0], [0.0, 0.0]])
+    assert math.isnan(ranking.roc_auc_all_labels(truth, truth))
+    assert ranking.macro_roc_auc(truth, truth) == 1.0
 
 
 def test_a_perfect_answer_scores_1_whatever_labels_are_absent() -> None:

@@ -21,10 +21,15 @@ from pytest_audiobench.metrics.definitions.understanding import (
 )
 from pytest_audiobench.metrics.label_statistics import set_scores
 from pytest_audiobench.metrics.registry import metric_kind
-from tests.conformance.files.slu_keyphrase import macro, micro
 
 words = st.lists(st.sampled_from(("seven", "am", "pm", "rome")), max_size=3).map(" ".join)
 entities = st.lists(st.builds(Entity, st.sampled_from(("time", "place")), words), max_size=4)
+
+
+def micro(counts):
+    """Precision, recall and F1 of all types together."""
+    hits, alarms, misses = added(counts.values())
+    return set_scores(hits, hits + alarms, hits + misses)
 
 
 def second(true, said, distance):
@@ -79,11 +84,6 @@ def test_the_word_distance_is_jiwers_rate(true, said) -> None:
 def test_a_runaway_filler_costs_more_than_an_entity() -> None:
     true, said = [Entity("time", "seven")], [Entity("time", "seven oh clock in the morning")]
     assert entity_counts(true, said, "word")["time"] == (1.0, 5.0, 5.0)
-
-
-def test_no_entities_have_no_mean_over_types() -> None:
-    with pytest.raises(ValueError, match="no entities"):
-        macro({})
 
 
 @settings(deadline=None)

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.definitions.words import trimmed
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.stats.bootstrap import Ends, Sums, interval_of, resampling
 
-NAMES = ("wer", "wer_mean", "wer_capped", "wer_over_one", "mer", "wil")
+NAMES = ("wer", "wer_mean", "wer_capped", "wer_trimmed", "wer_over_one", "mer", "wil", "wip")
 
 
 @st.composite
@@ -41,6 +42,27 @@ def test_a_runaway_answer_moves_the_pooled_rate_and_the_mean_but_not_the_capped_
     assert value("cer_mean", set_) == pytest.approx(10.0)
 
 
+def test_the_trimmed_rate_counts_no_answer_for_more_than_an_empty_one():
+    set_ = [utterance(s=1) for _ in range(9)] + [utterance(i=200, n=2)]
+    assert value("wer_trimmed", set_) == pytest.approx(11 / 92)
+    assert value("cer_trimmed", set_) == pytest.approx(11 / 92)
+    assert value("wer_trimmed", [utterance(s=1), utterance(i=3, n=0)]) == pytest.approx(0.1)
+    assert metric_kind("wer_trimmed").estimate(set_, None).upper <= 1.0
+    assert trimmed("wer", set_) == "wer_trimmed"
+    assert trimmed("wer", set_[:9]) == trimmed("mer", set_) == trimmed("wer", []) == ""
+
+
+@given(st.lists(counts(), min_size=1, max_size=30), st.randoms())
+def test_the_trimmed_rate_is_the_rate_where_no_answer_exceeds_its_words(statistics, random):
+    within = [{**one, "I": 0} for one in statistics]
+    assert value("wer_trimmed", within) == pytest.approx(value("wer", within), nan_ok=True)
+    assert value("wer_trimmed", random.sample(statistics, len(statistics))) == pytest.approx(
+        value("wer_trimmed", statistics), nan_ok=True
+    )
+    if any(one["N"] for one in statistics):
+        assert value("wer_trimmed", statistics) <= min(1.0, value("wer", statistics)) + 1e-12
+
+
 def test_an_utterance_without_reference_words_adds_insertions_and_counts_as_one_word_of_its_own():
     set_ = [utterance(n=10), utterance(i=3, n=0), utterance(n=0)]
     assert value("wer", set_) == 0.3
@@ -59,6 +81,8 @@ def test_no_reference_words_at_all_are_no_pooled_rate():
     nothing = [utterance(n=0)]
     assert math.isnan(value("mer", nothing))
     assert math.isnan(value("wil", nothing))
+    assert math.isnan(value("wip", nothing))
+    assert value("wip", silence) == 0.0
     assert value("wer_mean", nothing) == 0.0
 
 
@@ -105,6 +129,8 @@ def test_the_interval_of_information_lost_is_the_bootstraps():
     drawn = interval_of(resampling(sums.units), sums)
     assert found.lower == pytest.approx(drawn.lower, abs=0.005)
     assert found.upper == pytest.approx(drawn.upper, abs=0.005)
+    preserved = metric_kind("wip").estimate(statistics, None)
+    assert preserved[:3] == pytest.approx((1.0 - found.value, 1.0 - found.upper, 1.0 - found.lower))
 
 
 def test_rates_of_words_and_characters_read_as_percentages():

@@ -129,6 +129,46 @@ def _qwen2_audio_tensors(folder, asked, **extractor):
     return qwen2_audio_inputs(processor, prompts, 16_000), by_processor(processor, prompts, 16_000)
 
 
+@pytest.mark.parametrize("name", ["qwen25_omni", "qwen3_omni"])
+def test_prompts_padded_on_the_right_change_the_answers_of_the_shorter_ones_in_a_batch(
+    model_of, ask_about, heard, name
+):
+    clips = [heard(np.sin(np.arange(length) / 9)) for length in (64_000, 64_000, 24_000, 20_000)]
+    asks = [ask_about("What is it?", clip, task="open", max_new_tokens=8, key=str(i)) for i, clip in enumerate(clips)]
+    left, right = ([one.text for one in model_of(name, padding=side).ask(asks)] for side in ("left", "right"))
+    alone = [model_of(name, padding="right").ask([ask])[0].text for ask in asks]
+    assert alone == left
+    assert [a == b for a, b in zip(left, right, strict=True)] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("name", ["classifier", "ctc", "whisper"])
+def test_a_family_that_is_given_no_prompt_has_no_side_to_pad_it_on(built, name):
+    with pytest.raises(UsageError, match=r"padding=… does not apply to .*, which is given no prompt of tokens"):
+        _ = HfModel(str(built(name)), {"padding": "right"}).limits
+
+
+def test_a_processor_that_pads_on_the_left_whatever_it_is_asked_is_refused(model_of, asks_of):
+    model = model_of("audioflamingo3", padding="right")
+    with pytest.raises(FatalError, match="pads on the left whatever it is asked: leave padding=right out"):
+        model.ask(asks_of(model, "open", max_new_tokens=2))
+
+
+@pytest.mark.parametrize("kernel", ["eager", "sdpa"])
+@pytest.mark.parametrize("name", ["qwen25_omni", "audioflamingo3", "whisper"])
+def test_every_part_of_a_model_attends_by_the_kernel_that_its_spec_names(model_of, name, kernel):
+    parts = model_of(name, attn=kernel)._engine.model.modules()
+    assert {part.config._attn_implementation for part in parts if hasattr(part, "config")} == {kernel}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["qwen25_omni", "audioflamingo3", "whisper"])
+def test_a_family_answers_on_a_cpu_in_less_than_float32(model_of, asks_of, name, dtype):
+    model = model_of(name, dtype=dtype)
+    responses = model.ask(asks_of(model, TASKS[name], max_new_tokens=4))
+    assert [response.error for response in responses] == [None] * len(responses)
+    assert str(model._engine.model.dtype) == f"torch.{dtype}"
+
+
 def test_a_whole_omni_checkpoint_answers_as_its_thinker(model_of, asks_of):
     thinker, whole = model_of("qwen25_omni_thinker"), model_of("qwen25_omni")
     asks = asks_of(thinker, "open", max_new_tokens=8)

@@ -118,6 +118,17 @@ def test_a_fingerprint_tells_weights_and_front_end_apart_and_holds_no_place(mode
     assert {part for part in changed if changed[part] != model.fingerprint()[part]} == {"config"}
 
 
+@pytest.mark.parametrize("option", [{"attn": "eager"}, {"attn": "sdpa"}, {"dtype": "float16"}, {"padding": "right"}])
+def test_kernel_dtype_and_side_of_padding_make_another_model(tiny_checkpoint, option):
+    plain, other = (HfModel(str(tiny_checkpoint), {"device": "cpu", **more}).fingerprint() for more in ({}, option))
+    assert plain != other
+
+
+def test_the_side_that_is_padded_anyway_may_be_named(tiny_checkpoint):
+    plain, named = (HfModel(str(tiny_checkpoint), {"device": "cpu", **more}) for more in ({}, {"padding": "left"}))
+    assert plain.fingerprint() == named.fingerprint()
+
+
 def test_digests_may_be_remembered_by_the_caller(copied):
     seen = []
 

@@ -112,6 +112,22 @@ def test_task_and_choices_are_told_to_our_servers_and_on_demand(
     assert config == {"max_tokens": 256, "temperature": 0.0, **hints}
 
 
+def test_a_spec_can_send_further_keys_of_the_generation_config(stranger, http_model, heard, ask_about):
+    server = stranger()
+    model = http_model(server, generation="lora_scale:0.5;encoder_off:beats")
+    model.ask([ask_about("Which?", heard(np.zeros(100)), choices=("cat", "dog"))])
+    config = server.asked[0]["generation_config"]
+    assert config == {"max_tokens": 256, "temperature": 0.0, "lora_scale": 0.5, "encoder_off": "beats"}
+    assert model.fingerprint()["generation"] == 'encoder_off: "beats"; lora_scale: 0.5'
+    assert "generation" not in http_model(server).fingerprint()
+
+
+@pytest.mark.parametrize("text", ["lora_scale", "lora_scale:", ":0", "a:1;a:2", "max_tokens:9", "a b:1", "a:1;"])
+def test_further_keys_that_cannot_be_read_are_refused(stranger, http_model, text):
+    with pytest.raises(UsageError, match="of an http model cannot be read at"):
+        http_model(stranger(), generation=text)
+
+
 def test_floats_lose_nothing(stranger, http_model, heard, ask_about):
     server = stranger()
     wave = np.array([0.1, -1.5, 1e-9], dtype=np.float32)

@@ -17,7 +17,8 @@ from pytest_audiobench.models.model import Limits
 
 
 class ToneModel:
-    """Names the option whose frequency is nearest to the loudest one; its habits come from the options.
+    """Names the option whose frequency is nearest to the loudest one, or without options that frequency itself; its
+    habits come from the options.
 
     log=FILE      a line for every sample that it is asked about
     batching=…    planned or opaque
@@ -79,6 +80,8 @@ class ToneModel:
         heard = audio[0]
         spectrum = np.abs(np.fft.rfft(heard.samples))
         peak_hz = np.argmax(spectrum) * heard.rate_hz / len(heard.samples)
+        if not request.choices:
+            return Response.of(f"{100 * round(peak_hz / 100)} Hz")
         distances = [abs(float(choice.split()[0]) - peak_hz) for choice in request.choices]
         return Response.of("ABCDEFGH"[int(np.argmin(distances))])
 

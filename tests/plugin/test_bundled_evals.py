@@ -3,11 +3,13 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,10 +28,12 @@ def listed(done):
     return [line.rpartition("/")[2] for line in done.stdout.splitlines() if "::" in line]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def collected(forks):
     """The evals that arguments of pytest select, by their test ids."""
-    return lambda *args: listed(forks.pytest([*QUIET, "--collect-only", "-q", *args], ROOT, os.environ | NARROW))
+    return cache(
+        lambda *args: tuple(listed(forks.pytest([*QUIET, "--collect-only", "-q", *args], ROOT, os.environ | NARROW)))
+    )
 
 
 @pytest.fixture
@@ -54,6 +58,7 @@ def test_every_file_of_the_benchmark_has_evals(collected):
     assert set(counts) == {file.name for file in (ROOT / "evals").glob("[!_]*.*")}
     for file, count in {
         "air_bench.audiobench.toml": 19,
+        "air_bench_chat.audiobench.toml": 5,
         "esc50.audiobench.toml": 1,
         "librispeech.audiobench.toml": 2,
         "sakura.audiobench.toml": 8,
@@ -105,14 +110,18 @@ def test_k_sakura_and_multi_selects_one_eval_for_each_track(collected):
 
 
 def declaring(key, word):
-    """The catalogue's files whose source, or that of one of their tasks, declares a word."""
+    """The files whose source, that of one of their tasks or of a data set that a task names, declares a word."""
     tables = {
         file.name.partition(".")[0]: tomllib.loads(file.read_text(encoding="utf-8"))
         for file in (ROOT / "evals").glob("*.audiobench.toml")
     }
+
+    def source(table, task):
+        named = re.match(r"\w+", task.get("dataset", ""))
+        return (tables[named[0]]["source"] if named else {}) | table["source"] | task.get("source", {})
+
     values = {
-        name: [(table["source"] | task.get("source", {})).get(key, ()) for task in table.get("task", [{}])]
-        for name, table in tables.items()
+        name: [source(table, task).get(key, ()) for task in table.get("task", [{}])] for name, table in tables.items()
     }
     return {name for name in values if any(word == value or word in tuple(value) for value in values[name])}
 
@@ -134,7 +143,7 @@ def selections(option, words):
 
 def test_the_name_of_a_benchmark_selects_what_is_called_so_and_nothing_else():
     benchmarks = {
-        "air_bench": {"air_bench"},
+        "air_bench": {"air_bench", "air_bench_chat"},
         "esc50": {"esc50", "beans_zero"},
         "librispeech and dev": set(),
         "mmau": {"mmau", "mmau_pro", "audiollms_choices"},

@@ -33,8 +33,8 @@ def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
         ": groups must be a list of strings, not 'hop'",
         " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, rubric, perturbations, "
         "cluster, groups, question, id, audio, answer, references, root, choices, require, source, fetch, data, "
-        "sample, layout, submission, parameters, vocabulary, prompts, published, unproven, note, suites, and for "
-        "translation target, prompt, system, max_new_tokens",
+        "sample, layout, submission, parameters, vocabulary, prompts, published, unproven, note, suites, averages, "
+        "pooled, and for translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
         ": name either a manifest or a dataset, or declare one in [data] and [sample]",
@@ -87,6 +87,12 @@ OTHER = (
     '[layout.sample]\nid = "{id}"\naudio = "{sound}"\nanswer = "{label}"\n'
 )
 SUITES = '[parameters]\nsplit = ["spring", "autumn"]\n[data.where]\nsplit = "{split}"\n[suites]\nsome = ["spring"]\n'
+AVERAGES = (
+    '[parameters]\nsplit = ["spring", "autumn"]\n[data.where]\nsplit = "{split}"\n'
+    '[averages]\nboth = ["autumn", "spring"]\n'
+)
+ROW = '[[published]]\nmodel = "m"\nmetric = "accuracy"\nvalue = 1\nconditions = "c"\nsource = "s"\n'
+PRINTED = ROW.replace('model = "m"', 'models = ["m"]').replace("value = 1\n", "") + "[published.values]\n"
 WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_output"\n'
 
 
@@ -119,9 +125,10 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA + 'start = "{begin}"\n', ", [sample] has only one of 'start' and 'end'; a clip in a recording has both"),
         (DATA.replace("[sample]", 'list = "a"\n[sample]'), "[data], list: only a .json file has an array of that name"),
         (
-            DATA.replace('rows.csv"', 'rows.parquet"\neach = "a"'),
-            ", [data], each: rows of Parquet have no rows inside",
+            DATA.replace('rows.csv"', 'rows.csv"\nthroughout = { a = "1" }'),
+            ", [data], throughout: it is of rows that 'merge' makes one; add that, or use 'where'",
         ),
+        (DATA + 'join = 0.1\nspeech = { text = "{a}", voice = "b" }\n', "must have one of 'audio' and 'speech'"),
         (DATA + '[[published]]\nmodel = "m"\n', ": published 1 has no 'metric'"),
         (DATA + '[source]\ndomain = "skip"\n', ", [source]: 'skip' is a marker of pytest's own"),
         (
@@ -142,6 +149,41 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA + SUITES.replace("some", "some-of"), ", [suites]: 'some-of' is no name; write letters, digits and"),
         (DATA + SUITES.replace("some", "skip"), ", [suites]: 'skip' is a marker of pytest's own; write another word"),
         (DATA + SUITES.replace('["spring"]', "false"), ": suites, 'some' must be"),
+        (
+            DATA + AVERAGES.replace('"spring"]', '"sprung"]'),
+            ", [averages], both: 'sprung' must be one eval of the file, or",
+        ),
+        (
+            DATA + AVERAGES.replace('"spring"]', '"autumn"]'),
+            ", [averages], both: 'autumn' is in two averages, or twice",
+        ),
+        (
+            DATA + AVERAGES.replace('"spring"]', '"both"]'),
+            ", [averages], both: 'both' must be one eval of the file, or",
+        ),
+        (DATA + AVERAGES.replace("both =", "spring ="), ", [averages], spring is an eval of the file too; call the"),
+        (DATA + AVERAGES.replace(', "spring"]', "]"), ": averages, 'both' must be a list of length at least 2"),
+        (
+            DATA + AVERAGES + PRINTED + "winter = [0.5]\n",
+            ", [[published]] number 1, values: 'winter' is no eval and no",
+        ),
+        (
+            DATA + AVERAGES + PRINTED + "both = [0.5, 0.6]\n",
+            ", [[published]] number 1, values: both has 2 for 1 models",
+        ),
+        (
+            DATA + AVERAGES + PRINTED + "both = 0.5\n",
+            ", [[published]] number 1: values, 'both' must be a list, not 0.5",
+        ),
+        (
+            DATA + AVERAGES + PRINTED.replace("models = ", "model = "),
+            ", [[published]] number 1 has no 'models'; add it",
+        ),
+        (
+            DATA + AVERAGES.replace('["autumn", "spring"]', "3") + PRINTED + "x = [1.0]\n",
+            ": averages, 'both' must be a list",
+        ),
+        (DATA + AVERAGES + ROW + 'average = "all"\n', ", [[published]] number 1: 'all' is none of [averages]"),
         ('manifest = "a.jsonl"\n[suites]\na = true\n', " has 'suites', which goes with [data]; leave it out"),
         ('manifest = "a.jsonl"\n[sample]\nid = "{id}"\n', " has 'sample', which goes with [data]; leave it out"),
         ('[sample]\nid = "{id}"\n', ": name either a manifest or a dataset, or declare one in [data] and [sample]"),
@@ -229,7 +271,9 @@ KEYS = [
     "judge",
     "perturbations",
 ]
-VALUES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=5) | st.sampled_from(["wer <= 0.1", "judged"])
+VALUES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=5) | st.sampled_from(
+    ["wer <= 0.1", "judged", "audiocaps", "librispeech[test-other]"]
+)
 
 
 @given(

@@ -278,14 +278,22 @@ def test_a_published_prompt_may_play_the_last_clip_alone(pitch):
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_an_eval_without_the_published_prompt_is_refused_and_nothing_is_asked(pitch, workers):
-    (pitch.path / "pitch.audiobench.toml").write_text(PROMPTS)
+    more = "".join(f'[prompts.a{number}]\nprompt = "{number}"\nsource = "x"\n' for number in range(10))
+    (pitch.path / "pitch.audiobench.toml").write_text(PROMPTS + more)
     pitch.path.joinpath("test_tones.py").write_text("def test_nothing():\n    pass\n")
     result = pitch.run(HERE, workers, "--ab-prompt=papre")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     said = (
         "--ab-prompt=papre: pitch[low-short] and 3 more has no published prompt of that name; published prompts here: "
     )
-    assert said + "paper" in result.stderr.str() + result.stdout.str()
+    nearest_first = "paper, a0, a1, a2, a3, a4, a5, a6, a7, a8 and 1 more; select others"
+    assert said + nearest_first in result.stderr.str() + result.stdout.str()
+
+
+def test_where_no_eval_has_a_published_prompt_those_of_others_are_named(pitch):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK)
+    result = pitch.run(HERE, "--ab-prompt=salmon")
+    assert "published prompts of other evals: salmonn, " in result.stderr.str() + result.stdout.str()
 
 
 @pytest.mark.parametrize(
@@ -357,6 +365,49 @@ def test_published_values_stand_beside_what_was_measured_of_the_same_samples(pit
     assert "(here 0.0 % by mmau-string)\n  Tuner  62.5 %  mmau-string  here 0.0 %" in "\n".join(same.outlines)
 
 
+def test_two_published_values_of_one_model_are_told_apart_by_their_conditions(pitch):
+    row = """
+[[published]]
+model = "Tuner"
+metric = "accuracy"
+scorer = "mmau-string"
+source = "a page"
+parameters = { half = "low", form = "short" }
+"""
+    rows = (
+        f'{row}value = 0.625\nconditions = "whole; one judge; printed as 62"\n'
+        f'{row}value = 0.5\nconditions = "whole; the mean of three judges; printed as 50"\n'
+    )
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + rows)
+    said = pitch.run(HERE, "-k", "low-short").outlines
+    assert "  Tuner  62.5 %  mmau-string  one judge" in said
+    assert "  Tuner  50.0 %  mmau-string  the mean of three judges" in said
+
+
+def test_a_vote_over_wordings_is_no_value_by_the_published_rule(pitch):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + PUBLISHED)
+    options = ("-k", "low-short", "--ab-prompts=choice-5", "--ab-scorer=mmau-string", "--ab-scorer=letters")
+    said = "\n".join(pitch.run(HERE, *options).outlines)
+    assert "(here 0.0 % by mmau-string, the vote of 5 wordings)\n  Tuner  62.5 %  mmau-string\n" in said
+    assert "headline, the vote of 5 wordings" in said
+    assert "10 of 10 votes of 5 wordings could not be read (10 unparsed)" in said
+    assert "it said" not in said
+    assert "by the same rule" not in said
+
+
 def test_what_was_published_of_clean_clips_says_nothing_of_others(pitch):
     (pitch.path / "pitch.audiobench.toml").write_text('perturbations = ["reverb"]\n' + BENCHMARK + PUBLISHED)
     assert "published accuracy" not in pitch.run(HERE, "-k", "low-short").stdout.str()
+
+
+def test_what_was_published_under_a_perturbation_stands_beside_that_eval_alone(pitch):
+    under = PUBLISHED.replace("value = 0.625\n", 'value = 0.625\nperturbation = "reverb"\n')
+    (pitch.path / "pitch.audiobench.toml").write_text('perturbations = ["clean", "reverb"]\n' + BENCHMARK + under)
+    pitch.run(HERE)
+    run, _ = pitch.last()
+    assert {item["eval"]: row["model"] for item in run["items"] for row in item["published"]} == {
+        "pitch[low-short-reverb]": "Tuner"
+    }
+    wrong = under.replace("reverb", "revreb")
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + wrong)
+    assert "no perturbation is named 'revreb'; did you mean 'reverb'?" in pitch.run(HERE).stdout.str()

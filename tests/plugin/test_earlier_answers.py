@@ -33,6 +33,20 @@ def test_tones(evaluate):
     demand(evaluate)
 """
 
+DECLARED = """
+protocol = "multiple_choice"
+parameters.tone = ["tone-0", "tone-1"]
+[data]
+rows = "tones.jsonl"
+where = { id = "{tone}" }
+[sample]
+id = "{id}"
+audio = "{audio}"
+question = "{question}"
+choices = "{choices}"
+answer = "{answer}"
+"""
+
 
 def _weights_server():
     spec = importlib.util.spec_from_file_location("weights_server", SERVER)
@@ -166,6 +180,17 @@ def test_without_a_gate_earlier_answers_count_and_the_last_line_gives_their_days
         "newest": "2026-11-22",
         "canaries": [],
     }
+
+
+def test_of_declared_evals_with_cases_earlier_answers_count_where_their_table_requires_nothing(lab):
+    (lab.path / "test_tones.py").unlink()
+    (lab.path / "data").rename(lab.path / "tones")
+    declared = lab.path / "tones.audiobench.toml"
+    declared.write_text(DECLARED)
+    assert lab.run("--ab-data=tones=tones")[1] == 2
+    assert lab.run("--ab-data=tones=tones") == (0, 0)
+    declared.write_text(DECLARED.replace("[data]", 'require = ["accuracy >= 0.1"]\n[data]', 1))
+    assert lab.run("--ab-data=tones=tones")[1] == 2
 
 
 def test_workers_say_the_same_of_where_the_answers_came_from(lab):

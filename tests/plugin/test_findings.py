@@ -194,6 +194,30 @@ def test_a_model_that_makes_words_up_everywhere_is_told_by_its_rate_where_nothin
     assert '"rate":["100.0 %","' in (folder / "report.html").read_text()
 
 
+def test_the_top_findings_of_two_runs_are_compared_with_status_effect_interval_and_q(phantom):
+    asked(phantom, "--ab-run=before")
+    (phantom.path / "conftest.py").write_text(MODEL.replace("low > 0.8", "low < 0.1").replace('"1"', '"2"'))
+    asked(phantom, "--ab-run=after")
+    table = phantom.audiobench("compare", "before", "after")
+    assert table.returncode == 0
+    assert max(map(len, table.stdout.splitlines())) <= 80
+    assert "made_up hallucination_rate of domain hum (top of A)" in table.stdout
+    assert re.search(r"\n  A +100\.0 +[\d.]+ to 100\.0 +<0\.0001 +validated\n", table.stdout)
+    assert re.search(r"\n  B +-[\d.]+ .* rejected +gone\n", table.stdout)
+    rows = json.loads(phantom.audiobench("compare", "before", "after", "--format=json").stdout)["findings"]
+    changes = {row["part"]: (row["change"], row["status"]) for row in rows if row["contender"] == "B"}
+    assert changes["hum"] == ("gone", "rejected")
+    assert [row["change"] for row in rows if row["contender"] == "B" and row["top"]] == ["new"]
+    recorded = json.loads((phantom.path / "reports" / "before" / "run.json").read_text())["items"][0]["findings"]
+    top, shown = recorded["findings"][0], next(row for row in rows if row["top"])
+    for name in ("status", "effect_size", "ci_lower", "ci_upper", "adjusted_p_value"):
+        assert shown[name] == top[name]
+    again = json.loads(phantom.audiobench("compare", "before", "before", "--format=json").stdout)["findings"]
+    assert [(row["contender"], row["change"]) for row in again] == [("A", None), ("B", "persisting")]
+    markdown = phantom.audiobench("compare", "before", "after", "--format=markdown").stdout
+    assert "| made_up hallucination_rate of domain hum (top of A) | A |" in markdown.replace("\\", "")
+
+
 def test_verifying_a_run_draws_its_findings_again(phantom):
     asked(phantom, "--ab-epochs=2")
     path = phantom.last()[1] / "run.json"

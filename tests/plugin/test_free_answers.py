@@ -106,12 +106,12 @@ def test_a_skip_rule_is_shown_beside_the_scorer_that_keeps_all(talk):
     assert all(line["scores"]["cider_set"] == 3 for line in scored)
 
 
-def test_one_caption_has_no_cider_and_the_run_is_written_all_the_same(talk):
+def test_one_caption_has_a_cider_of_0_and_why_is_said_and_the_run_is_written_all_the_same(talk):
     talk.write(test_talk=EVALS.replace("assert result", "result"))
     result = talk.run("--ab-limit=1", "-k", "captions", model="parrot:one")
     result.assert_outcomes(passed=1)
     found = metrics(talk.last()[0], "captions")["captions", "cider_d"]
-    assert found["value"] is None
+    assert found["value"] == 0.0
     assert "one caption" in found["method"]
 
 

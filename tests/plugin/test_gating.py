@@ -34,6 +34,7 @@ def gate(tmp_path):
         contents = SimpleNamespace(head=head, sides=dict.fromkeys(evals))
         baseline = SimpleNamespace(source="main.json", models={"one": contents}, only=contents)
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
+        given.setdefault("within_noise", "regressed")
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
 
     return made

@@ -271,6 +271,15 @@ def test_a_verdict_that_could_not_be_had_is_no_error_of_the_models_and_fails_the
     assert value(evals.last()[0], "letters") == 1
 
 
+def test_a_sample_without_a_verdict_is_counted_once_where_the_judge_is_the_headline(evals):
+    failing = count("900 Hz")
+    result = evals.run("--ab-judge=j=judge:one,fails=900 Hz", "--ab-scorer=yes-no")
+    assert result.ret == 6
+    result.stdout.fnmatch_lines(
+        [f"*0 of 40 samples, and {failing} more when judged,*or allow them with --ab-max-errors={failing}*"]
+    )
+
+
 def test_a_judge_that_dies_loses_nothing(evals):
     result = evals.run("--ab-judge=j=judge:one,dies=10,log=verdicts", log="log")
     assert result.ret == 1
@@ -577,4 +586,4 @@ def test_answers_that_only_judges_can_read_are_not_scored_without_them(evals):
     assert evals.run("--ab-judge=j=judge:one", "--ab-run=judged").ret == 0
     told = evals.audiobench("score", "reports/judged")
     assert told.returncode != 0
-    assert "only judges can read judged; what judges said is scored again by pytest" in told.stderr + told.stdout
+    assert "only a judge can score the family judged: name one with --judge-url" in told.stderr + told.stdout

@@ -144,3 +144,17 @@ def test_two_addresses_that_cannot_be_told_apart_are_a_usage_error(tones, peer):
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines([f"*a and b are one model*asked at {peer.url} and {named}; write one address for both*"])
     assert not peer.calls
+
+
+def test_a_determinism_eval_asks_a_server_again_and_one_request_at_a_time(suite, peer):
+    suite.tones(12)
+    suite.write(
+        test_again="from pytest_audiobench import determinism, manifest, multiple_choice\n\n"
+        "def test_again(evaluate):\n"
+        "    determinism(evaluate, manifest('data/tones.jsonl'), multiple_choice(), at_once=[1])\n"
+    )
+    assert run(suite, peer, probe="no").ret == 0
+    metrics = suite.last()[0]["items"][0]["metrics"]
+    same = {one["group"].get("condition"): one["value"] for one in metrics if one["name"] == "same_outcomes"}
+    assert same == {None: 1.0, "again": 1.0, "concurrency-1": 1.0}
+    assert Counter(Counter(json.dumps(call.body, sort_keys=True) for call in peer.asked).values()) == {3: 12}

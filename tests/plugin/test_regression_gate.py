@@ -66,6 +66,26 @@ def regressions(suite):
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_gated_run_says_before_it_asks_what_it_will_be_able_to_see(based, workers):
+    result = based.run("--ab-baseline=main", workers)
+    (line,) = [line for line in result.outlines if line.startswith("to be seen in ")]
+    assert line.startswith("to be seen in tones: n = 40, a loss of accuracy under ")
+    assert float(line.split()[-5]) > 5.0
+    assert line.endswith(" points is likely inconclusive")
+    assert not any(line.endswith("%]") for line in result.outlines[: result.outlines.index(line)])
+    assert not [line for line in based.run(workers).outlines if line.startswith("to be seen in ")]
+
+
+def test_an_improvement_is_said_in_the_terminal_and_leaves_the_exit_code_alone(based):
+    assert based.run("--ab-run=worse", **DEAF).ret == 0
+    result = based.run("--ab-baseline=worse")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["improved *", "*points better: p < 0.0001 for no gain*"])
+    (line,) = based.last()[0]["items"][0]["regressions"]
+    assert (line["status"], line["q_better"]) == ("pass", line["p_better"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers):
     result = based.run("--ab-baseline=main", workers, **DEAF)
     assert result.ret == 1
@@ -116,6 +136,36 @@ def test_what_is_inconclusive_does_what_the_option_says(based, policy, outcome):
     assert result.ret == outcome
     result.assert_outcomes(**{("failed" if outcome else "passed"): 1, "warnings": int(policy == "warn")})
     assert regressions(based)["tones"] == [("accuracy", "inconclusive", 1)]
+
+
+@pytest.mark.parametrize(
+    ("floor", "option", "status"),
+    [
+        (0.8, (), "regressed"),
+        (0.8, ("--ab-within-noise=regressed",), "regressed"),
+        (0.8, ("--ab-within-noise=inconclusive",), "inconclusive"),
+        (0.5, ("--ab-within-noise=inconclusive",), "regressed"),
+    ],
+)
+def test_a_drop_within_the_noise_that_the_baseline_keeps_is_said_to_be_and_excused_by_an_option(
+    based, floor, option, status
+):
+    assert based.audiobench("baseline", "update", "main", "--out", "main.json").returncode == 0
+    file = based.path / "main.json"
+    content = json.loads(file.read_text())
+    measured = {"dataset": "tones", "n": 40, "metric": "accuracy", "conditions": {}}
+    measured |= {"same_answers": 0.9, "same_outcomes": 0.95, "score_shift": floor}
+    content["model"]["noise"] = {"same_answers": 0.9, "score_shift": floor, "measured": [measured]}
+    file.write_text(json.dumps(content))
+    result = based.run("--ab-baseline=main.json", *option, **DEAF)
+    assert regressions(based)["tones"] == [("accuracy", status, 1)]
+    assert result.ret == (status == "regressed")
+    within = "within the noise floor: accuracy moves by up to 80.0 points when the same model is asked again"
+    detail = based.last()[0]["items"][0]["regressions"][0]["detail"]
+    assert (within in detail) is (floor == 0.8)
+    assert ("so that it is inconclusive" in detail) is (status == "inconclusive")
+    told = any("Worse by no more than the model's own noise" in line for line in result.stdout.lines)
+    assert told is (status == "inconclusive")
 
 
 def test_without_a_baseline_there_is_no_word_of_one(based):
@@ -335,6 +385,10 @@ def test_tones(evaluate):
         (
             ("--ab-baseline=main", "--ab-inconclusive=maybe"),
             "*--ab-inconclusive takes pass, warn or fail, not 'maybe'*",
+        ),
+        (
+            ("--ab-baseline=main", "--ab-within-noise=pass"),
+            "*--ab-within-noise takes inconclusive or regressed, not 'pass'*",
         ),
         (("--ab-baseline=main", "--ab-max-unmatched=5pp"), "*--ab-max-unmatched takes a number from 0 to 1*"),
         (("--ab-baseline=cut.json",), "*cut.json*cut*"),

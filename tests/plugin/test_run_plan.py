@@ -27,9 +27,7 @@ def plan(result):
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_answers_of_an_eval_in_code_are_counted_once_it_ran(tones, workers):
-    assert plan(tones.run(workers)) == [
-        "to ask of one: 0 answers in 0 evals, none known, 1 eval not counted, which never ran here"
-    ]
+    assert plan(tones.run(workers)) == ["to ask of one: how much is not known yet, since 1 eval never ran here"]
     assert plan(tones.run(workers)) == ["to ask of one: 40 answers in 1 eval, some 40 known"]
 
 
@@ -45,6 +43,21 @@ def test_a_declared_eval_is_counted_by_its_rows_before_it_ever_ran(suite):
     (suite.path / "pitch.audiobench.toml").write_text(DECLARED)
     (line,) = plan(suite.run("--ab-data=pitch=pitch", "--ab-epochs=2"))
     assert line == "to ask of one: 80 answers in 1 eval, none known, how long is not known yet"
+
+
+def test_a_declared_eval_is_counted_in_every_wording_of_the_runs_set_and_asked_so(suite):
+    suite.tones()
+    (suite.path / "data").rename(suite.path / "pitch")
+    (suite.path / "pitch.audiobench.toml").write_text(DECLARED)
+    run = suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:3")
+    assert plan(run) == ["to ask of one: 120 answers in 1 eval, none known, how long is not known yet"]
+    run.stdout.fnmatch_lines(["*wording_spread*", "*letters@3*{question} Choice…*"])
+    assert plan(suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:3")) == [
+        "to ask of one: 120 answers in 1 eval, some 120 known"
+    ]
+    assert plan(suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:draw")) == [
+        "to ask of one: 40 answers in 1 eval, none known, how long is not known yet"
+    ]
 
 
 def test_a_manifest_that_a_file_names_is_counted_by_its_rows_before_it_ever_ran(suite):
@@ -105,3 +118,22 @@ def test_absent_data_asks_nothing(suite):
     (suite.path / "pitch.audiobench.toml").write_text(DECLARED)
     (line,) = plan(suite.run())
     assert line.startswith("to ask of one: 0 answers in 0 evals, none known")
+
+
+def test_what_the_noise_floor_asks_again_is_counted_too(suite):
+    suite.tones()
+    (suite.path / "pitch.audiobench.toml").write_text('manifest = "data/tones.jsonl"\n')
+    # The forty questions, again and in reversed order, in batches of one to four, and four copies of each at once.
+    count = 40 * (1 + 2 + 4 + 4)
+    (line,) = plan(suite.run("--ab-noise-floor"))
+    assert line == f"to ask of one: {count} answers in 1 eval, none known, how long is not known yet"
+    assert plan(suite.run("--ab-noise-floor")) == [f"to ask of one: {count} answers in 1 eval, some {count} known"]
+    assert plan(suite.run()) == ["to ask of one: 40 answers in 1 eval, some 40 known"]
+
+
+def test_an_eval_that_only_a_judge_can_score_asks_nothing_without_one(suite):
+    suite.tones()
+    (suite.path / "free.audiobench.toml").write_text('manifest = "data/tones.jsonl"\nprotocol = "judged"\n')
+    result = suite.run()
+    result.assert_outcomes(skipped=1)
+    assert plan(result) == ["to ask of one: 0 answers in 0 evals, none known"]

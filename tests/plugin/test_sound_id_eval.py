@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 EVALS = Path(__file__).parents[2] / "evals" / "test_sound_id.py"
+CONDITIONS = ("solo", "pair", "triple", "quad")
 BUNDLED = Path(__file__).parents[2] / "fixtures" / "bundled"
 pytestmark = pytest.mark.skipif(not BUNDLED.is_dir(), reason=f"needs the bundled audio in {BUNDLED}")
 
@@ -49,6 +50,28 @@ def test_the_listener_loses_sounds_in_company_and_the_suite_says_how_many(suite)
     assert len(shown) == 1
     assert f"{100 * cliff:+.1f} points" in shown[0]
     assert "–" not in shown[0]
+
+
+def test_scenarios_and_the_short_profile_run_by_name_without_any_data(suite):
+    (suite.path / "conftest.py").write_text("")
+    (suite.path / "test_sound_id_packs.py").write_text(EVALS.with_name("test_sound_id_packs.py").read_text())
+    suite.run("-k", "security or demo-fast", "--ab-prompts=yesno:1", model="baseline:listener").assert_outcomes(
+        passed=2
+    )
+    items = {item["eval"]: item for item in suite.last()[0]["items"]}
+    sizes = {name: item["n"] for name, item in items.items()}
+    assert sizes == {
+        **{
+            f"sound_id_packs/scenario[security]:{name}": n for name, n in zip(CONDITIONS, (30, 40, 50, 50), strict=True)
+        },
+        **{
+            f"sound_id_packs/profile[demo-fast]:{name}": n for name, n in zip(CONDITIONS[:3], (15, 20, 25), strict=True)
+        },
+    }
+    # It knows the siren of five labels, and refuses the others.
+    solo = items["sound_id_packs/scenario[security]:solo"]
+    assert value(solo, "recall", label="siren") == 1.0
+    assert value(solo, "refused") == pytest.approx(24 / 30)
 
 
 def test_thresholds_may_name_every_number_of_a_probe(suite):

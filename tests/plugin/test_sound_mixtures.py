@@ -109,7 +109,8 @@ def test_every_spoilt_pack_fails_its_eval_with_one_sentence_and_an_absent_one_is
         "hours:cat/1.wav: 95000000 frames of 1 channels at 16000 Hz are more than may be read here; take",
         "packs/linked/cat/1.wav is a link that leads out of",
         "has no clip of its label 'blender': add one, or take the label out of its labels",
-        "the pack away is not on this machine (there are demo, bomb, empty, frameless, hours, linked, rates, silent",
+        "the pack away is not on this machine (there are demo, cabin, health, security, bomb, empty, frameless, hours, "
+        "linked, rates and 2 more)",
         "no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes",
         "mine.yaml, mixture 'recipe-1': the pack rates has no label 'dig'; did you mean 'dog'?",
     ):

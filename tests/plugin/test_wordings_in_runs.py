@@ -124,7 +124,10 @@ def test_the_record_says_what_the_wordings_make_of_the_score(probes, suite):
     assert set(values(item, "heard", "wording_spread")) == {"", "condition=solo", "condition=quad"}
     spread = next(one for one in item["metrics"] if one["name"] == "wording_spread")
     assert spread["lower"] is None
-    assert spread["method"].startswith("no interval: the range of several noisy values is too large in resamples")
+    assert spread["method"].startswith("no interval: 12 clusters, 20 needed")
+    assert values(item, "heard", "wording_worst")[""] == min(each)
+    assert values(item, "heard", "wording_mean")[""] == pytest.approx(sum(each) / 3)
+    assert values(item, "heard", "wording_consistency")[""] == 0.0
     assert (spread["unit"], spread["direction"]) == ("points", "lower")
     assert values(item, "heard", "wording_sd")[""] == pytest.approx(
         ((each[0] - sum(each) / 3) ** 2 + (each[1] - sum(each) / 3) ** 2 + (each[2] - sum(each) / 3) ** 2) ** 0.5
@@ -198,8 +201,85 @@ def test_a_run_may_name_the_wordings_itself(probes, suite):
         "wordings": ["A {label}?", "Any {label}?"],
         "wording_set": "mine-2",
     }
-    run, asked = probes("", "--ab-prompts", "mine.yaml")
-    assert {line.split("|")[2] for line in asked} == {"Do you hear an alarm?"}  # asked in one wording, and in no other
+
+
+def test_a_run_asks_an_eval_of_one_wording_in_all_of_a_set(probes, suite):
+    run, asked = probes("")
+    assert {line.split("|")[2] for line in asked} == {"Do you hear an alarm?"}
+    run, asked = probes("", "--ab-prompts", "yesno:3", "--ab-limit", "24")
+    run.assert_outcomes(passed=1)
+    # The eval's own words are the set's first, whose answers are in the store.
+    assert {line.split("|")[2] for line in asked} == {"Is there an alarm in this audio?", "Can you hear an alarm?"}
+    run.stdout.fnmatch_lines(
+        [
+            "*heard@1 * 100.0 %*Do you hear a {label}?*",
+            "*heard@3 *   0.0 %*Can you hear a {label}?*",
+        ]
+    )
+    record = suite.last()[0]["items"][0]
+    assert record["asking"]["known"] == 24
+
+
+def test_the_cost_of_wordings_is_shown_before_the_first_request(probes):
+    probes("")
+    run, _ = probes("", "--ab-prompts", "yesno")
+    run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, none known*"])
+    run, asked = probes("", "--ab-prompts", "yesno")
+    run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, some 120 known*"])
+    assert asked == []
+    run, _ = probes("")
+    run.stdout.fnmatch_lines(["*to ask of one: 24 answers in 1 eval, some 24 known*"])
+    run, _ = probes("", "--ab-prompts", "yesno:draw")
+    run.stdout.fnmatch_lines(["*to ask of one: 24 answers in 1 eval*"])
+
+
+def test_what_is_required_of_the_wordings_fails_by_its_number(probes):
+    requirements = "evaluate.require('wording_spread <= 3pp', 'wording_worst >= 40%', 'wording_mean >= 10%')"
+    run, _ = probes("", "--ab-prompts", "yesno:3", body=requirements)
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["*wording_spread*fail*", "*wording_worst*fail*", "*wording_mean*pass*"])
+
+
+def test_a_set_of_another_family_is_refused_before_the_first_request(probes):
+    run, asked = probes("", "--ab-prompts", "asr-3")
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(
+        ["no set of --ab-prompts is for presence of probes, but for transcription, hallucination:*"]
+    )
+    assert asked == []
+
+
+def test_a_drawn_wording_is_asked_again_by_its_seed_alone(probes, suite):
+    (suite.path / "mine.yaml").write_text("version: mine-2\nparaphrases: ['A {label}?', 'Any {label}?', '{label}?']\n")
+    run, first = probes("", "--ab-prompts", "mine.yaml:draw")
+    run.assert_outcomes(passed=1)
+    assert {line.split("|")[1] for line in first} == {"answer"}
+    assert {line.split("|")[2] for line in first} == {"An alarm?", "Any alarm?", "alarm?"}
+    record, folder = suite.last()
+    assert record["items"][0]["options"]["wording_seed"] == 0
+    _, again = probes("", "--ab-prompts", "mine.yaml:draw", "--ab-refresh")
+    assert sorted(again) == sorted(first)
+    _, other = probes("", "--ab-prompts", "mine.yaml:draw=1", "--ab-refresh")
+    assert sorted(other) != sorted(first)
+    from pytest_audiobench.records.fields import plain
+    from pytest_audiobench.rescoring.layouts import source_of
+    from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
+
+    after = rescore(source_of(folder), ScoringOptions()).items[0]
+    assert plain(after.metrics) == record["items"][0]["metrics"]
+    assert after.hashes["score_hash"] == record["items"][0]["hashes"]["score_hash"]
+
+
+def test_wordings_are_the_same_over_workers(probes, suite):
+    run, _ = probes("", "--ab-prompts", "yesno:3")
+    alone = suite.last()[0]["items"][0]
+    (suite.path / ".audiobench" / "store.sqlite").unlink()
+    run, asked = probes("", "--ab-prompts", "yesno:3", "-n2")
+    run.assert_outcomes(passed=1)
+    assert len(asked) == 72
+    over_workers = suite.last()[0]["items"][0]
+    assert over_workers["metrics"] == alone["metrics"]
+    assert over_workers["hashes"] == alone["hashes"]
 
 
 def test_a_wrong_set_is_one_sentence(probes):
@@ -209,4 +289,42 @@ def test_a_wrong_set_is_one_sentence(probes):
     assert asked == []
     run, asked = probes("", "--ab-prompts", "nobody")
     assert (run.ret, asked) == (4, [])
-    run.stderr.fnmatch_lines(["*no prompt set is called 'nobody'; there are yesno, or name a file that ends with*"])
+    run.stderr.fnmatch_lines(["*no prompt set is called 'nobody'; there are yesno, *, or name a file that ends with*"])
+
+
+def test_a_set_is_asked_under_perturbations_too(probes, suite):
+    run, asked = probes("", "--ab-prompts", "yesno:2", "--ab-perturbations=silence")
+    run.assert_outcomes(passed=2)
+    assert len(asked) == 24 * 2 * 2
+    names = {item["eval"]: [metric["name"] for metric in item["metrics"]] for item in suite.last()[0]["items"]}
+    assert set(names) == {"probes", "probes[silence]"}
+    assert all("wording_worst" in metrics for metrics in names.values())
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_file_is_decoded_once_for_all_wordings(suite, workers):
+    suite.tones(12)
+    with (suite.path / "conftest.py").open("a") as file:
+        file.write(COUNTING)
+    suite.write(
+        test_tones="from pytest_audiobench import manifest, multiple_choice\n\n"
+        "def test_tones(evaluate):\n    evaluate(manifest('data/tones.jsonl'), multiple_choice())\n"
+    )
+    suite.run("--ab-prompts=choice-5", *workers).assert_outcomes(passed=1)
+    decoded = (suite.path / "decoded.log").read_text().splitlines()
+    assert len(decoded) == len(set(decoded)) > 0
+
+
+COUNTING = """
+import pytest_audiobench.audio.source_samples as source_samples
+
+_read_file = source_samples.read_file
+source_samples.SETTLE_S = -1.0  # files that were written a moment ago may be remembered, too
+
+def _noted(source, path, *others):
+    with open("decoded.log", "a") as log:
+        log.write(f"{path}\\n")
+    return _read_file(source, path, *others)
+
+source_samples.read_file = _noted
+"""

@@ -182,9 +182,9 @@ def test_the_music_reproduction_leaves_out_what_did_not_end_and_shows_the_keepin
     assert [scorer.name for scorer in protocol.scorers] == ["salmonn-repro-music", "salmonn-repro-music-keep"]
     skipping, keeping = protocol.scorers
     assert scored(skipping, [DOG], finish="length") == [None]
-    assert scored(skipping, [("", DOG[1])]) == [None]
+    assert scored(skipping, [("</s>", DOG[1])])[0] is not None
     assert scored(keeping, [DOG], finish="length")[0] is not None
-    said = [("A Dog Barks, Loudly", ("a dog barks loudly.",))]
+    said = [("A Dog Barks, Loudly", ("a dog barks loudly",))]
     assert values(named("salmonn-repro-music-nopunct"), said)["bleu"] == pytest.approx(100.0)
     assert values(skipping, said)["bleu"] < 100.0
 
@@ -242,4 +242,4 @@ def test_one_caption_in_several_epochs_is_a_set_of_one():
     answer = scorer.parse(sample, {"answer": Response.of("a dog barks")})
     assert scorer.together is not None
     found = scorer.together([(sample, answer)] * 3)
-    assert math.isnan(metric_kind("cider_d").estimate(found, None).value)
+    assert metric_kind("cider_d").estimate(found, None).value == 0.0

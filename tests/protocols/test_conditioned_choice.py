@@ -10,7 +10,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING
+from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import MOST_REASONING
 from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))

@@ -11,7 +11,9 @@ ANIMALS = ("dog", "cat", "cow", "sheep")
 PARSERS = [
     faithfulness_scorers.runtime_af3,
     faithfulness_scorers.runtime_af3_direct,
+    faithfulness_scorers.runtime_af3_direct_mmau,
     faithfulness_scorers.runtime_qwen,
+    faithfulness_scorers.runtime_qwen_mmau,
     faithfulness_scorers.recovered,
     faithfulness_scorers.recovered_mm,
     faithfulness_scorers.recovered_mmau,
@@ -28,6 +30,15 @@ PARSERS = [
         (faithfulness_scorers.runtime_af3_direct, "Sheep.", Answer("parsed", "D")),
         (faithfulness_scorers.runtime_af3_direct, "the sheep", Answer("unparsed")),
         (faithfulness_scorers.runtime_qwen, "<Conclusion>\nN\n</Conclusion>", Answer("out_of_range")),
+        (faithfulness_scorers.runtime_qwen, "<Conclusion>It is <b>b</Conclusion>", Answer("parsed", "B")),
+        (faithfulness_scorers.runtime_qwen, "<Conclusion>\nIt is <b>\nC</Conclusion>, or D", Answer("parsed", "D")),
+        (faithfulness_scorers.runtime_qwen, "(A) or <Conclusion>(B)</Conclusion>", Answer("parsed", "A")),
+        (faithfulness_scorers.runtime_qwen, "那我就选B吧。", Answer("parsed", "B")),
+        (faithfulness_scorers.runtime_qwen, "In España. <B>", Answer("parsed", "A")),
+        (faithfulness_scorers.runtime_qwen, "Cat!", Answer("parsed", "B")),
+        (faithfulness_scorers.runtime_qwen_mmau, "Cat!", Answer("unparsed")),
+        (faithfulness_scorers.runtime_af3_direct_mmau, "sheep", Answer("unparsed")),
+        (faithfulness_scorers.runtime_af3_direct, "c at", Answer("parsed", "C")),
         (faithfulness_scorers.runtime_qwen, "I'm sorry, I can't hear it.", Answer("out_of_range")),
         (faithfulness_scorers.runtime_qwen, "I hear a sheep or a dog", Answer("parsed", "A")),
         (faithfulness_scorers.runtime_qwen, "CRASH: GPU 0 has a total capacity of", Answer("unparsed")),
@@ -60,7 +71,10 @@ def test_every_text_has_a_scorer_and_no_letter_is_beyond_the_options(parser, tex
 @pytest.mark.parametrize("parser", PARSERS)
 @pytest.mark.parametrize(
     "text",
-    ["the dog. " * 100_000, " " * 1_000_000, "is " * 300_000, "<Conclusion>" * 80_000, "(" * 1_000_000, "\ud800. "],
+    [
+        *("the dog. " * 100_000, " " * 1_000_000, "is " * 300_000, "<Conclusion>" * 80_000, "(" * 1_000_000),
+        *("\ud800. ", "<Conclu" + ">b</Conclu" * 90_000, ">b</Conclu> " * 80_000),
+    ],
 )
 def test_megabytes_of_hostile_text_are_read(parser, text) -> None:
     assert parser(text, ANIMALS).status in {"parsed", "unparsed", "empty", "out_of_range"}

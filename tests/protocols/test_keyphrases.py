@@ -20,6 +20,11 @@ def scored(name, text, references=TRUE, finish="stop"):
     return scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text, finish)}))
 
 
+@pytest.mark.parametrize("references", [("",), ("; ",)])
+def test_a_sample_without_a_true_phrase_is_left_out_and_no_zero(references) -> None:
+    assert scored("stemmed", "audio, speech", references) is None
+
+
 def value(metric, *statistics):
     return metric_kind(metric).estimate(statistics, None).value
 

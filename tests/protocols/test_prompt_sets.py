@@ -2,13 +2,25 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.prompt_sets import MOST, YESNO, PromptSet, prompt_set
+from pytest_audiobench.protocols.catalogue import family
+from pytest_audiobench.protocols.prompt_sets import (
+    GROUPS,
+    MOST,
+    PROMPT_SETS,
+    YESNO,
+    PromptSet,
+    chosen_sets,
+    prompt_set,
+)
+from pytest_audiobench.protocols.prompt_variants import with_chosen_prompts, with_prompt_variants
 
 GOOD = 'version: mine-1\nparaphrases:\n  - Do you hear a {label}?\n  - "Is a {label} there?"\n'
 
@@ -27,6 +39,37 @@ def test_the_bundled_set_has_its_published_digest():
     assert YESNO.digest == "3ffb67d4260b208de8bb5f74a78258c61b6b8526aaddb7b683bc23d475a3edac"
     assert prompt_set("yesno") is YESNO
     assert (YESNO.version, YESNO.parser_version, len(YESNO.paraphrases)) == ("yesno-v1", "v1", 5)
+
+
+def test_every_bundled_set_can_be_asked_by_the_families_that_it_is_for():
+    for name, prompts in PROMPT_SETS.items():
+        assert prompts.version == f"{name}-v1"
+        assert len(set(prompts.paraphrases)) == len(prompts.paraphrases)
+        for each in prompts.families:
+            options = {"target": "de"} if each == "translation" else {}
+            asked = with_prompt_variants(family(each, **options), name)
+            assert asked.options["wordings"] == list(prompts.paraphrases)
+
+
+def test_the_published_lists_are_there_to_the_last_sign():
+    assert PROMPT_SETS["asr-3"].paraphrases == (
+        "Turn the speech input into a text transcription",
+        "Recognize the speech and give me the transcription",
+        "Decode the audio and give me the written transcriptions.",
+    )
+    # The slip is SALMONN's.
+    assert PROMPT_SETS["salmonn-captions"].paraphrases[1] == "Please write down what your hear in the audio."
+    counts = {name: len(PROMPT_SETS[name].paraphrases) for name in GROUPS["audiobench"]}
+    assert counts.pop("audiobench-translation") == 20
+    assert counts.pop("audiobench-asr") == 9
+    assert counts.pop("audiobench-captions") == 5
+    assert set(counts.values()) == {10}
+
+
+def test_a_groups_translation_names_the_language_that_is_asked_for():
+    stage = with_chosen_prompts(family("translation", target="zh"), chosen_sets("audiobench:1", Path())).stages[0]
+    (message,) = stage.messages(Sample("s", (), ""), {})
+    assert message.parts == ("Listen to the speech clip and translate it into Chinese.",)
 
 
 def test_a_file_is_read_in_yaml_and_in_json(written):
@@ -105,7 +148,10 @@ def test_any_document_is_a_set_or_refused_in_at_most_ten_lines_that_name_the_fil
 
 
 def test_a_name_that_there_is_not_and_a_file_that_there_is_not(tmp_path):
-    with pytest.raises(UsageError, match=r"no prompt set is called 'nobody'; there are yesno, or name a file"):
+    with pytest.raises(
+        UsageError,
+        match=r"no prompt set is called 'nobody'; there are yesno, .*, audiobench-draw, or name a file",
+    ):
         prompt_set("nobody")
     with pytest.raises(UsageError, match=r"no prompt set is called 'yesn'; did you mean 'yesno'\?"):
         prompt_set("yesn")

@@ -2,6 +2,7 @@
 
 import inspect
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,12 @@ from pytest_audiobench import multiple_choice, transcription, with_prompt_varian
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.captioning.task import captioning
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of, options_of
 from pytest_audiobench.protocols.classification.task import classification
 from pytest_audiobench.protocols.presence.task import presence
-from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
-from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
+from pytest_audiobench.protocols.prompt_sets import PROMPT_SETS, YESNO, PromptSet, chosen_sets
+from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_chosen_prompts
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.speaker_verification import verification
 from pytest_audiobench.rescoring.rescore import protocol_of
@@ -173,7 +175,7 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"mine\.yaml, paraphrases\[1\]: .*'Is there a dog\?' has no \{label\}; put"):
         with_prompt_variants(presence(), str(path))
     with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\};"):
-        with_prompt_variants(multiple_choice(), "yesno")
+        with_prompt_variants(multiple_choice(), PromptSet("v", YESNO.paraphrases))
 
 
 @pytest.mark.parametrize("asked", [family("judged"), family("captioning")], ids=lambda asked: asked.name)
@@ -194,26 +196,122 @@ def test_all_wordings_that_a_family_cannot_ask_are_named_at_once():
     assert second.startswith("the prompt set 'v', paraphrases[2]: ")
 
 
-def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():
-    plain = presence("ab-yesno", max_new_tokens=9)
-    asked = with_other_prompts(
-        with_prompt_variants(plain, "yesno", 3), PromptSet("mine", ("A {label}?", "Any {label}?"))
+def test_a_run_puts_its_set_in_the_place_of_a_set_and_of_the_familys_own_words():
+    plain, mine = presence("ab-yesno", max_new_tokens=9), PromptSet("mine", ("A {label}?", "Any {label}?"))
+    for asked in (
+        with_chosen_prompts(with_prompt_variants(plain, "yesno", 3), [mine]),
+        with_chosen_prompts(plain, [mine]),
+    ):
+        assert [scorer.name for scorer in asked.scorers] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
+        assert asked.stages[1].messages(SAMPLE, {})[0].parts == ("Any dog?",)
+        assert asked.options["max_new_tokens"] == 9
+
+
+def test_of_several_sets_the_first_that_fits_is_asked():
+    sets = [PROMPT_SETS["asr-3"], YESNO, PROMPT_SETS["salmonn-captions"]]
+    assert with_chosen_prompts(presence(), sets).options["wording_set"] == "yesno-v1"
+    assert with_chosen_prompts(captioning(), sets).options["wording_set"] == "salmonn-captions-v1"
+
+
+def test_a_set_for_another_family_is_refused_in_one_sentence():
+    with pytest.raises(UsageError) as raised:
+        with_chosen_prompts(presence(), [PROMPT_SETS["asr-3"]], "sounds")
+    assert str(raised.value) == (
+        "no set of --ab-prompts is for presence of sounds, but for transcription, hallucination: name one that is "
+        "beside it, or leave this eval out"
     )
-    assert [scorer.name for scorer in asked.scorers] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
-    assert asked.stages[1].messages(SAMPLE, {})[0].parts == ("Any dog?",)
-    assert asked.options["max_new_tokens"] == 9
-    assert with_other_prompts(plain, YESNO) is plain
+    with pytest.raises(UsageError, match="the prompt set 'asr-3-v1' is for transcription and hallucination, and not"):
+        with_prompt_variants(presence(), "asr-3")
 
 
-def test_a_set_is_chosen_by_its_name_or_file_and_how_many_of_it(tmp_path):
+def test_of_a_group_a_set_for_one_data_set_is_asked_of_that_alone():
+    group = chosen_sets("audiobench", Path())
+    of_voice = with_chosen_prompts(family("judged"), [prompts.drawn() for prompts in group], "voice/meld_emotion_test")
+    assert of_voice.options["wording_set"] == "audiobench-emotion-meld-v1"
+    assert with_chosen_prompts(family("transcription"), group, "x/aishell_asr_zh_test").options["wording_set"] == (
+        "audiobench-asr-zh-v1"
+    )
+    assert with_chosen_prompts(family("transcription"), group, "x/other").options["wording_set"] == "audiobench-asr-v1"
+    with pytest.raises(UsageError, match="no set of --ab-prompts is for judged of x/other"):
+        with_chosen_prompts(family("judged"), group, "x/other")
+    # Who names the set asks it of any data.
+    assert chosen_sets("audiobench-gender", Path())[0].is_for("judged", "mine")
+
+
+def test_what_judges_alone_read_is_asked_in_one_wording():
+    with pytest.raises(UsageError, match="judges alone, who weigh the answer to one wording: ask it in the first"):
+        with_chosen_prompts(family("judged"), chosen_sets("audiobench-gender", Path()))
+    for written in ("audiobench-gender:1", "audiobench-gender:draw"):
+        assert len(with_chosen_prompts(family("judged"), chosen_sets(written, Path())).stages) == 1
+
+
+def test_a_drawn_wording_hangs_on_the_sample_and_the_seed_alone():
+    asked = with_prompt_variants(family("transcription"), PROMPT_SETS["audiobench-asr"].drawn())
+    again = recorded_protocol("transcription", asked.options)
+    other = with_prompt_variants(family("transcription"), PROMPT_SETS["audiobench-asr"].drawn(7))
+    samples = [Sample(f"s{number}", (), "") for number in range(90)]
+
+    def texts(protocol):
+        assert len(protocol.stages) == 1
+        return [protocol.stages[0].messages(sample, {})[0].parts[-1] for sample in samples]
+
+    assert texts(asked) == texts(again)
+    assert texts(asked) != texts(other)
+    assert set(texts(asked)) == set(PROMPT_SETS["audiobench-asr"].paraphrases)
+    # Golden: the draw of a published run must not change.
+    assert [PROMPT_SETS["audiobench-asr"].drawn().place_of(sample.id) for sample in samples[:8]] == [
+        2,
+        1,
+        7,
+        6,
+        1,
+        6,
+        3,
+        7,
+    ]
+
+
+def test_a_drawn_wording_is_scored_as_one_answer():
+    asked = with_prompt_variants(family("transcription"), PROMPT_SETS["asr-3"].drawn())
+    assert [scorer.name for scorer in asked.scorers] == ["wer-basic"]
+    assert asked.scorers[0].signature == family("transcription").scorers[0].signature
+
+
+@pytest.mark.parametrize("written", ["asr-3", "asr-3:draw"])
+def test_a_runs_wordings_take_the_place_of_a_question_that_only_says_what_to_do(written):
+    asked = with_chosen_prompts(family("transcription"), chosen_sets(written, Path()))
+    sample = Sample("s", (), "Write down the words.")
+    texts = {stage.messages(sample, {})[0].parts[-1] for stage in asked.stages}
+    assert texts <= set(PROMPT_SETS["asr-3"].paraphrases)
+    assert len(texts) == len(asked.stages)
+
+
+def test_free_answers_are_the_same_where_their_counted_words_are():
+    scorer = with_prompt_variants(family("transcription"), "asr-3").scorers[0]
+    sample = Sample("s", (), "", reference="Seven, please.")
+
+    def same(*texts):
+        stages = ("answer", "answer@2", "answer@3")
+        responses = {stage: Response.of(text) for stage, text in zip(stages, texts, strict=True)}
+        return scorer.score(sample, scorer.parse(sample, responses))["wordings_same"]
+
+    assert same("Seven, please.", "seven please", "SEVEN PLEASE!") == 1.0
+    assert same("Seven, please.", "seven please", "eleven please") == 0.0
+    assert same("Seven, please.", "seven please", "") == 0.0
+
+
+def test_sets_are_chosen_by_their_names_or_files_and_how_of_them(tmp_path):
     (tmp_path / "mine.yaml").write_text("version: v\nparaphrases: ['A {label}?', 'Any {label}?']\n")
-    assert chosen_set("yesno:2", tmp_path) == YESNO.first(2)
-    assert chosen_set("yesno", tmp_path) is YESNO
-    assert chosen_set("mine.yaml:1", tmp_path).paraphrases == ("A {label}?",)
-    assert len(chosen_set("mine.yaml", tmp_path).paraphrases) == 2
-    for wrong in ("yesno:0", "yesno:6", "yesno:x", "nobody:2", "other.yaml"):
+    assert chosen_sets("yesno:2", tmp_path) == (YESNO.first(2),)
+    assert chosen_sets("yesno", tmp_path) == (YESNO,)
+    assert chosen_sets("mine.yaml:1", tmp_path)[0].paraphrases == ("A {label}?",)
+    assert [prompts.version for prompts in chosen_sets("mine.yaml, asr-3", tmp_path)] == ["v", "asr-3-v1"]
+    assert chosen_sets("asr-3:draw", tmp_path)[0].seed == 0
+    assert chosen_sets("asr-3:draw=12", tmp_path)[0].seed == 12
+    assert chosen_sets("audiobench-draw", tmp_path) == chosen_sets("audiobench:draw=0", tmp_path)
+    for wrong in ("yesno:0", "yesno:6", "yesno:x", "yesno:draw=x", "nobody:2", "other.yaml", "yesno,", ""):
         with pytest.raises(UsageError):
-            chosen_set(wrong, tmp_path)
+            chosen_sets(wrong, tmp_path)
 
 
 def test_a_question_of_the_samples_own_cannot_be_worded():

@@ -34,6 +34,14 @@ def statistics():
     return scores
 
 
+@pytest.mark.parametrize("part", ["scenario", "action"])
+def test_scenarios_and_actions_are_right_as_often_as_the_predictions_hold_the_true_ones(part, statistics):
+    predictions = {row["slurp_id"]: row for row in rows("gold_sfid_predictions.jsonl")}
+    true = rows("test.jsonl")
+    right = sum(predictions[str(row["slurp_id"])][part] == row[part] for row in true)
+    assert metric_kind(f"{part}_accuracy").estimate(statistics, None).value == right / len(true)
+
+
 @pytest.mark.parametrize("metric", ["intent_accuracy", "entity_f1", "slu_word_f1", "slu_char_f1", "slu_f1"])
 def test_the_published_predictions_have_the_published_figures(metric, statistics):
     published = read_declarations(ROOT / "evals" / "slurp.audiobench.toml")[""].published

@@ -193,3 +193,24 @@ def test_question_f1_is_the_harmonic_mean_and_does_not_know_the_order(rows, rand
     random.shuffle(shuffled)
     again = metric_kind("question_f1").estimate(shuffled, None).value
     assert again == f1 or (again != again and f1 != f1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("", 0.0),
+        ("  ", 0.0),
+        ("tuesday", 0.0),
+        ("It is not tuesday but monday.", 0.0),
+        ("None", 1.0),
+        ("N/A", 1.0),
+        ("There is no date.", 1.0),
+        ("The date isn't mentioned in the speech.", 1.0),
+        ("No date is given.", 1.0),
+        ("None.</s>", 1.0),
+        ("Nothing compares to you by Prince", 0.0),
+    ],
+)
+def test_a_slot_that_a_request_lacks_is_right_where_the_answer_says_so(answer: str, right: float) -> None:
+    lacking = Sample("one", (), "", reference="", metadata={"slot": "date", "transcript": SPEECH})
+    assert read(slot_filling(), "slot-value", lacking, answer)[1] == {"correct": right, "em": right, "f1": right}

@@ -23,6 +23,7 @@ FILES = {
     "af3-mmau-reasoning": AF3 / "baseline_mmau_REAS.jsonl",
     "af3-mmar-reasoning": AF3 / "baseline_mmar_REAS.jsonl",
     **{f"af3-{track}-direct": AF3 / f"baseline_{track}_NO_REAS.jsonl" for track in ("animal", "gender", "language")},
+    "af3-mmau-direct": AF3 / "baseline_mmau_test_No_REAS.jsonl",
     "af3-mmar-direct": AF3 / "baseline_mmar_test_NO_REAS.jsonl",
     **{f"meralion-{name}": MERALION / f"{name}_wer_score.json" for name in ("idpc_test", "idpc_short_test")},
 }
@@ -38,13 +39,19 @@ def test_a_figure_comes_out_of_its_publisher_s_answers(recipe, capsys):
 
 
 @needs_data
-def test_another_rule_that_gives_the_printed_number_is_named(capsys):
-    file = AF3 / "baseline_mmau_test_No_REAS.jsonl"
-    assert main(["reproduce", "af3-mmau-direct", "--from", str(file)]) == 1
+def test_another_rule_that_gives_the_printed_number_is_named(tmp_path, capsys):
+    rows = map(json.loads, (AF3 / "baseline_animal_NO_REAS.jsonl").read_text(encoding="utf-8").splitlines())
+    # The rule at run time takes the first letter in parentheses, the recovery the last.
+    texts = [row | {"raw_model_outputs": [f"Not (A). {text}" for text in row["raw_model_outputs"]]} for row in rows]
+    file = tmp_path / "baseline_animal_NO_REAS.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in texts), encoding="utf-8")
+    manifests = tmp_path / "manifests"
+    shutil.copytree(AF3.parent / "manifests", manifests)
+    assert main(["reproduce", "af3-animal-direct", "--from", str(file)]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("differs by a rule: Audio-Flamingo-3, accuracy 74.60 % of mmau: ")
-    assert "faithfulness-runtime-af3-direct gives 75.00 %" in out
-    assert "faithfulness-recovered (74.60 %" in out
+    assert out.startswith("differs by a rule: Audio-Flamingo-3, accuracy 76.70 % of animal: ")
+    assert "faithfulness-runtime-af3-direct gives 2" in out
+    assert "audiobench-mmau (76.70 %" in out
 
 
 @needs_data
@@ -76,6 +83,18 @@ def test_there_are_at_least_ten_and_each_names_its_rule(capsys):
         assert line.endswith(f" {name}  [{recipe.scorer}]")
 
 
+@pytest.mark.parametrize(
+    ("figure", "rules"),
+    [
+        ("tedlium/test/whisper-large-v3/wer", {"open-asr-v1", "audiobench"}),
+        ("salmonn/pr/salmonn-13b/per", {"salmonn-skip", "salmonn-keep"}),
+        ("beans_zero/cbi/naturelm-audio/accuracy", {"beans-zero/0.77", "beans-zero/0.778"}),
+    ],
+)
+def test_figures_of_one_model_by_several_rules_have_a_recipe_each(figure, rules):
+    assert {name.removeprefix(f"{figure}/") for name in recipes() if name.startswith(figure)} == rules
+
+
 def test_a_recipe_says_how_its_figure_was_made(capsys):
     assert main(["reproduce", "af3-emotion-reasoning"]) == 0
     out = capsys.readouterr().out
@@ -97,6 +116,17 @@ def test_a_recipe_names_the_data_set_that_its_eval_asks_about():
         for case in declared.ids()
     }
     assert not [name for name, recipe in recipes().items() if recipe.eval and recipe.dataset not in {"", *asked}]
+
+
+def test_each_rule_of_one_model_s_answers_is_a_recipe():
+    figures = {
+        recipe.scorer: recipe.figure.value
+        for name, recipe in recipes().items()
+        if name == recipe.name and name.startswith("salmonn/en2ja/salmonn-13b/bleu")
+    }
+    assert figures["salmonn-repro-nopunct"] == 24.51
+    assert figures["salmonn-repro-nopunct-keep"] == 11.86
+    assert len(figures) == 6
 
 
 def test_a_figure_of_several_evals_together_is_no_one_eval_s(capsys):

@@ -11,7 +11,7 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.strict_json import FileKind
 from pytest_audiobench.records.reading import decode
-from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord, RuntimeRecord
+from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord, RuntimeRecord, SuiteRecord
 
 KIND = FileKind("run's record", "pytest", "run again")
 RUN: dict[str, Any] = json.loads(
@@ -26,6 +26,7 @@ RUN: dict[str, Any] = json.loads(
             epochs=1,
             models=[],
             items=[ItemRecord(index=0, nodeid="test_a.py::test_a", eval="a", suite="a", model="m")],
+            suites=[SuiteRecord("a", "m", 1, 1, False, [], [], PooledHashes(None, None, None))],
             hashes=PooledHashes(None, None, None),
             runtime=RuntimeRecord("3.12", "cpython", "Linux", {}),
             notes=[],
@@ -57,3 +58,15 @@ def test_an_item_without_a_member_is_none(name: str) -> None:
     assert refusal({**RUN, "items": [{key: value for key, value in item.items() if key != name}]}) == (
         f"run.json: items 'a' has no {name!r}: run again"
     )
+
+
+def test_a_run_from_before_averages_and_aspects_has_none() -> None:
+    (item,), (suite,) = RUN["items"], RUN["suites"]
+    earlier = {
+        **RUN,
+        "items": [{key: value for key, value in item.items() if key != "averages"}],
+        "suites": [{key: value for key, value in suite.items() if key != "aspects"}],
+    }
+    record = decode(json.dumps(earlier).encode(), "run.json", KIND, RunRecord)
+    assert record.items[0].averages == {}
+    assert record.suites[0].aspects == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from pathlib import Path
@@ -97,6 +97,7 @@ class Made:
     said: Sequence[str | None] = ()
     perturbation: PerturbationRecord | None = None
     flipped: Collection[int] | None = None
+    averages: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def scorers(self) -> dict[str, Reads]:
@@ -171,6 +172,7 @@ class Made:
             outcome=self.outcome,
             message=self.message,
             perturbation=self.perturbation,
+            averages=self.averages,
         )
 
     def _metric(

@@ -74,6 +74,16 @@ def test_a_suite_is_a_row_of_its_own(runs: Any, opened: Any) -> None:
     assert len(dots(page, "#scores")) == 3
 
 
+def test_declared_averages_stand_before_the_evals_which_are_folded(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"task-{n}", [RIGHT, WRONG], averages={"whole": 9}) for n in range(9)]
+    page = opened(runs.page(*items)).page
+    assert page.locator("#averages td.value").all_inner_texts() == ["50.0 %"]
+    assert page.locator("#averages th[scope=row]").inner_text() == "sakura, whole"
+    assert not page.get_by_role("rowheader", name="task-3").first.is_visible()
+    page.locator("#verdicts summary").click()
+    assert page.locator("#verdicts").get_by_role("rowheader", name="task-3").is_visible()
+
+
 def test_several_models_share_a_plot_and_have_a_legend(runs: Any, opened: Any) -> None:
     items = [runs.item(n, "a", [RIGHT] * (n + 1) + [WRONG], model=name) for n, name in enumerate(["old", "new"])]
     page = opened(runs.page(*items))

@@ -50,6 +50,14 @@ def test_a_changed_line_has_values_drop_interval_flips_n_and_what_would_be_seen(
     assert "the sentence of a line that is regressed" in text
 
 
+def test_an_improvement_is_said_with_its_test_and_changes_no_verdict(runs):
+    better = runs.regression("pass", -0.1, p_better=0.0001, q_better=0.0002, lines=2)
+    gained = runs.item(1, "emotion", [RIGHT], regressions=[better])
+    text = commented(runs, regressed(runs), gained)
+    assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 lines regressed, 1 improved"
+    assert "improved: 10.0 points better: p = 0.0001 for no gain, q = 0.0002 over 2 lines" in text.replace("\\", "")
+
+
 def test_lines_that_pass_are_folded_away(runs):
     passed = runs.item(1, "emotion", [RIGHT], regressions=[runs.dropped("pass")])
     text = commented(runs, regressed(runs), passed)

@@ -54,6 +54,49 @@ def test_in_a_narrow_terminal_names_get_lines_of_their_own_and_stay_whole(runs: 
     assert narrow[3] == names[1]
 
 
+def test_a_rule_that_read_one_eval_alone_has_no_pooled_line(runs: Any) -> None:
+    def strict(text: str, status: str, right: bool) -> tuple[str, bool]:
+        return status, False
+
+    items = [runs.item(0, "a", [RIGHT], others={"strict": strict}), runs.item(1, "b", [WRONG])]
+    _, record = runs.collected(*items)
+    lines = lines_of(record)
+    (start,) = (number for number, line in enumerate(lines) if "(pooled)" in line)
+    assert any("strict" in line for line in lines[1:start])
+    assert re.match(r"sakura \(pooled\) +accuracy +50\.0 %", lines[start])
+    assert not any("[strict]" in line for line in lines[start:])
+
+
+def test_declared_averages_stand_before_the_evals_that_they_are_of_the_outermost_first(runs: Any) -> None:
+    items = [
+        runs.item(0, "a", [RIGHT], averages={"whole": 2, "speech": 2}),
+        runs.item(1, "b", [WRONG], averages={"whole": 2, "speech": 2}),
+        runs.item(2, "c", [RIGHT], averages={"whole": 2, "sound": 1}),
+    ]
+    _, record = runs.collected(*items)
+    lines = lines_of(record)
+    names = [line.split("  ")[0] for line in lines[1:9]]
+    assert names == ["sakura, whole", "sakura, sound", "sakura, speech", "", "a", "b", "c", ""]
+    assert "75.0 %" in lines[1]
+    assert not any("average=" in line for line in lines)
+
+
+def test_in_a_narrow_terminal_wide_numbers_stand_in_columns_too(runs: Any) -> None:
+    def strict(text: str, status: str, right: bool) -> tuple[str, bool | None]:
+        return status, (None if status == "refused" else right)
+
+    others = {"reads-letters-strictly": strict}
+    _, record = runs.collected(runs.item(0, "a-long-name", [RIGHT] * 20 + [REFUSED] * 12, others=others))
+    (item,) = record.items
+    numbers = {"value": 6.00812, "lower": 4.58112, "upper": 7.21934, "unit": "CIDEr-D"}
+    wide = replace(item.metrics[0], name="keyphrase_f1_at_5", **numbers)
+    table = lines_of(replace(record, items=[replace(item, metrics=[wide, *item.metrics])]), width=80)
+    assert max(map(len, table)) <= 80
+    end = table[0].index("parse rate") + len("parse rate")
+    rates = [line[:end] for line in table[1:] if line.endswith(("skipped", "no check"))]
+    assert [rate.split()[-2:] for rate in rates] == [["62.5", "%"], ["12", "skipped"]], table
+
+
 def test_styles_say_what_the_words_say(runs: Any) -> None:
     items = [
         runs.item(0, "good", [RIGHT], verdicts=[PASS]),

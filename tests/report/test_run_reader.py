@@ -81,7 +81,9 @@ def test_a_run_that_was_edited_is_refused_in_a_sentence_with_the_place(
     with pytest.raises(UsageError) as refused:
         load_run(folder)
     assert f"{folder / 'run.json'}: {says}" in str(refused.value)
-    assert str(refused.value).endswith("it was edited, or cut: run again, which asks no model")
+    assert str(refused.value).endswith(
+        "it was edited, cut, or written by another version: run again, which asks no model"
+    )
 
 
 def test_frames_hold_one_row_per_item_number_and_scorer(folder: Path) -> None:

@@ -153,8 +153,11 @@ def test_a_suite_has_the_table_and_each_of_its_evals_a_line(runs: Any) -> None:
 
 def test_protocols_that_read_different_evals_of_a_suite_are_not_set_side_by_side(runs: Any) -> None:
     items = [
-        runs.item(0, "a", ANSWERS, others={"lenient": lenient, "same": same}),
-        runs.item(1, "b", ANSWERS, others={"strict": strict, "skipping": skipping}),
+        *(runs.item(n, name, ANSWERS, others={"lenient": lenient, "same": same}) for n, name in enumerate("ab")),
+        *(
+            runs.item(2 + n, name, ANSWERS, others={"strict": strict, "skipping": skipping})
+            for n, name in enumerate("cd")
+        ),
     ]
     _, record = runs.collected(*items)
     (suite,) = view_model.suites(record)

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.records.run import MetricRecord, SuiteRecord
-from pytest_audiobench.report import run_writer
+from pytest_audiobench.records.run import MetricRecord, PerturbationRecord, SuiteRecord
+from pytest_audiobench.report import perturbation_view, run_writer, view_model
 from pytest_audiobench.report.run_writer import Lines, write_part
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
@@ -112,3 +112,29 @@ def test_a_run_with_an_item_that_never_finished_has_no_hash(runs: Any) -> None:
     folder = runs.begun(runs.item(0, "a", [RIGHT]))
     write_part(folder / "parts", replace(lost.record, hashes={}), Lines([], [], []))
     assert run_writer.collect(folder, runs.heading()).hashes.run_hash is None
+
+
+def injected(runs: Any, *data: tuple[str, str]) -> Any:
+    """A run of each data set with the named injection."""
+    items = [
+        runs.item(
+            *(number, f"{dataset}[{name}]", [RIGHT, WRONG] * 10),
+            dataset=f"{dataset}+{name}",
+            perturbation=PerturbationRecord(name, "inject", None, "", ""),
+        )
+        for number, (dataset, name) in enumerate(data)
+    ]
+    return runs.collected(*items)[1]
+
+
+def test_the_same_samples_under_several_perturbations_have_no_figure_together(runs: Any) -> None:
+    record = injected(runs, ("digits", "inject-correct"), ("digits", "inject-wrong"))
+    assert view_model.suites(record) == []
+    (summary,) = perturbation_view.summaries(record.suites)
+    assert not any("mean of" in line.name for line in summary.lines)
+
+
+def test_different_samples_under_the_same_perturbation_have_a_figure_together(runs: Any) -> None:
+    record = injected(runs, ("digits", "inject-wrong"), ("sounds", "inject-wrong"))
+    (suite,) = view_model.suites(record)
+    assert suite.blocks[0].figures[0].n == 40

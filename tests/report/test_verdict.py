@@ -1,5 +1,7 @@
 """The verdict of a whole run: advice that fits why; and its lines on a terminal."""
 
+import msgspec
+
 from pytest_audiobench.records.run import DrawsRecord, VerdictRecord
 from pytest_audiobench.report.terminal import summary_lines
 from pytest_audiobench.report.verdict import run_verdict
@@ -19,12 +21,31 @@ def said(record):
 
 
 def test_more_samples_are_advised_only_where_there_are_pairs(runs):
-    few = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")]))
+    few = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive", p=0.3)]))
     assert "audiobench power" in said(few)
+    within_noise = gated(
+        runs, runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")]), name="noise"
+    )
+    assert "audiobench power" not in said(within_noise)
+    assert "Worse by no more than the model's own noise" in said(within_noise)
     alone = runs.dropped("inconclusive", pairs=0)
     unknown = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[alone]), name="unknown")
     assert "audiobench power" not in said(unknown)
     assert "The baseline does not know what is inconclusive" in said(unknown)
+
+
+def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_samples(runs):
+    line = msgspec.structs.replace(runs.dropped("inconclusive", p=0.3), metric="wer")
+    record = gated(runs, runs.item(0, "speech", [RIGHT], regressions=[line]))
+    metric = record.items[0].metrics[0]
+
+    def with_values(**values):
+        metrics = [msgspec.structs.replace(metric, name=name, value=value) for name, value in values.items()]
+        return runs.with_items(record, metrics=metrics)
+
+    ran_away = with_values(wer=1.7, wer_trimmed=0.3, runaway=0.04)
+    assert "Runaway answers hide the rest of wer: see them first, and gate wer_trimmed beside it." in said(ran_away)
+    assert "audiobench power" in said(with_values(wer=0.3, wer_trimmed=0.3, runaway=0.0))
 
 
 def test_an_assertion_that_failed_is_told_beside_an_inconclusive_line(runs):

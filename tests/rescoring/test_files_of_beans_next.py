@@ -97,7 +97,11 @@ class JudgeServer:
                 self.end_headers()
                 self.wfile.write(body)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, request, client_address):
+                pass
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
@@ -373,9 +377,36 @@ def test_pairs_of_a_run_have_the_words_that_were_asked(run_folder, tmp_path):
 
 def test_questions_and_counts_are_not_judged_without_a_judge(predictions, judge, capsys):
     assert main(["score", str(predictions), "--task-type=qa"]) == 4
-    assert (said := capsys.readouterr().err).count("only judges can read judged") == 1
-    assert "or name a judge with --judge-url" in said
+    assert (said := capsys.readouterr().err).count("only a judge can score the family judged") == 1
+    assert "name one with --judge-url" in said
     assert main(["score", str(predictions), "--task-type=qa", "--judge-url", judge.url, "--format=json"]) == 0
     (item,) = json.loads(capsys.readouterr().out)
     accuracy = next(table for table in item["metrics"] if table["metric"] == "accuracy")
     assert {row["scorer"]: row["value"] for row in accuracy["rows"]}["beans-yes-no"] == 0.5
+
+
+def test_human_labels_are_held_beside_the_judge_of_recorded_answers(predictions, judge, capsys, tmp_path):
+    for name in ("predictions.jsonl", "processed_predictions.jsonl"):
+        rows = lines(predictions.parent / name)
+        write(tmp_path / "many" / name, [{**rows[n % 4], "sample_id": f"s{n}"} for n in range(40)])
+    many = tmp_path / "many" / "predictions.jsonl"
+    labels = tmp_path / "labels.csv"
+    labels.write_text("id,label\n" + "".join(f"s{n},{n % 2}\n" for n in range(32)))
+    command = ["score", str(many), "--judge-url", judge.url, "--task-type=classification"]
+    assert main([*command, f"--human-labels={labels},chosen=random", "--out", str(tmp_path / "out")]) == 0
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    figures = {
+        metric["name"]: metric for metric in record["items"][0]["metrics"] if metric["n"] and not metric["group"]
+    }
+    assert figures["human_kappa"]["n"] == 24
+    assert figures["corrected_score"]["n"] == 30
+    assert figures["corrected_score"]["value"] is not None
+    said = capsys.readouterr().out
+    assert "labelled answers without a readable verdict of yes-no@judge, left out: 8" in said
+    assert "corrected by 24 human labels" in said
+    assert main([*command, f"--human-labels={labels}", "--human-kappa=1"]) == 1
+    assert "human_kappa of" in capsys.readouterr().err
+    labels.write_text("id,label\nnobody,1\n")
+    assert main([*command, f"--human-labels={labels}"]) == 1
+    assert "--human-labels labelled nothing" in capsys.readouterr().err
+    assert main(["score", str(many), f"--human-labels={labels}"]) == 4

@@ -88,7 +88,7 @@ def test_a_missing_list_names_the_option_and_the_subset(tmp_path, capsys):
     assert signature(items["frogs"]) is None
     assert accuracy(items["frogs"], "beans-run") == 0.5
     assert any("--labels frogs=FILE" in warning for warning in items["frogs"].warnings)
-    assert main(["score", str(file), "--scorers", "bioacoustic"]) == 0
+    assert main(["score", str(file), "--scorers", "bioacoustic"]) == 1
     assert "frogs was not scored" in (said := capsys.readouterr().out)
     assert "--labels frogs=FILE" in said
 

@@ -120,7 +120,6 @@ def test_a_score_file_of_audiobench_is_transcripts_with_a_caution(tmp_path):
     assert (item.eval, item.model, item.n) == ("librispeech_test_clean", "SALMONN_7B", 2)
     assert item.metrics[0].value == 0.25
     assert "after its own normalisation" in item.warnings[0]
-    assert "wer 0.25" in item.warnings[0]
 
 
 def test_a_folder_of_files_is_scored_as_one(tmp_path):
@@ -140,9 +139,9 @@ def test_a_folder_of_files_is_scored_as_one(tmp_path):
         ("hello\n", "is neither JSON lines nor one JSON object"),
         (
             '{"wer": 1, "sample_wer": [{"reference": 3, "prediction": "a"}]}',
-            "row 0 of sample_wer holds something other",
+            "row 0: it has no 'reference' that is a text",
         ),
-        ('{"wer": 1, "sample_wer": [3]}', "row 0 of sample_wer has no reference and prediction"),
+        ('{"wer": 1, "sample_wer": [3]}', "row 0: it is no object with a reference and prediction"),
         ('{"per_clip_hypotheses": [3]}', "is no run of THENIROCK's audiobench"),
         (
             '{"per_clip_hypotheses": [{"clip_id": "c", "file": "f", "reference": null, "hypotheses": {"clean": "a"}}]}',

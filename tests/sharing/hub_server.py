@@ -161,7 +161,9 @@ def _handler(hub):
                 return self._reply(hub.gated[name], {"error": says}, X_Error_Code="GatedRepo", X_Error_Message=says)
             if "/resolve/" in path:
                 return self._resolve(own, *path.split("/resolve/")[1].split("/", 1), fault)
-            verb, _, rest = re.sub(r"^/api/(datasets|models)/", "", path).removeprefix(name).strip("/").partition("/")
+            verb, _, rest = (
+                re.sub(r"^/api/(datasets|models|spaces)/", "", path).removeprefix(name).strip("/").partition("/")
+            )
             if verb in ("revision", "tree") and rest.split("/")[0] not in ("main", *own.shas()):
                 return self._reply(404, {"error": f"Invalid rev id: {rest}"}, X_Error_Code="RevisionNotFound")
             if verb in ("", "revision"):
@@ -244,7 +246,7 @@ def _handler(hub):
 
 
 def _repo_of(path):
-    found = re.match(r"/(?:api/)?(?:datasets/|models/)?([^/]+/[^/]+)", path)
+    found = re.match(r"/(?:api/)?(?:datasets/|models/|spaces/)?([^/]+/[^/]+)", path)
     return found[1] if found else ""
 
 

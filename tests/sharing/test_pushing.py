@@ -1,5 +1,6 @@
 """``audiobench push`` with the real huggingface_hub, against a hub on loopback that fails in every way a hub does."""
 
+import io
 import json
 import logging
 import os
@@ -234,6 +235,64 @@ def test_the_library_reads_address_and_token_from_the_environment(pushed, hub, k
     assert done.returncode == 0, done.stderr
     assert only(hub)
     assert TOKEN not in done.stdout + done.stderr
+
+
+def test_a_token_of_the_command_line_is_used_with_a_warning_and_one_of_standard_input_without(
+    pushed, hub, monkeypatch, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.delenv("HF_TOKEN")
+    code, out, err = pushed("--token", TOKEN)
+    assert code == 0
+    assert "can be read in the list of processes" in err
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{TOKEN}\n"))
+    hub.fault("commit", 403, body=json.dumps({"error": f"no, {TOKEN}, not you"}))
+    code, out_again, err_again = pushed("--token", "-", "--overwrite", "--notes", "again", "--output", "mine.json")
+    assert code == 1
+    assert "not you" in err_again
+    assert "list of processes" not in err_again
+    assert TOKEN not in "".join((out, err, out_again, err_again, caplog.text))
+    for path in (each for each in Path().rglob("*") if each.is_file()):
+        assert TOKEN.encode() not in path.read_bytes(), path
+
+
+def test_a_token_of_the_command_line_goes_before_that_of_the_environment(pushed, hub):
+    code, _, err = pushed("--token", "hf_ofSomebodyElse")
+    assert code == 1
+    assert "the hub does not know the token (reply 401)" in err
+    assert "hf_ofSomebodyElse" not in err
+
+
+@pytest.mark.parametrize("text", ["", "two words", "tökén"])
+def test_what_is_no_token_is_refused_without_being_repeated(pushed, hub, monkeypatch, text):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{text}\n"))
+    code, out, err = pushed("--token", "-")
+    assert (code, hub.asked) == (4, [])
+    assert "standard input's first line is no token" in err
+    assert not text or text not in out + err
+
+
+def test_a_space_that_is_there_is_written_to_and_none_is_made(pushed, hub):
+    code, _, err = pushed("--space", "ada/board")
+    assert code == 1
+    assert "there is no such Space, or the token may not see it (reply 404): correct --space" in err
+    assert hub.repos == {}
+    hub.put("ada/board", "app.py", b"print()")
+    code, out, err = pushed("--space", "ada/board")
+    assert (code, err) == (0, "")
+    assert f"written to {hub.url}/spaces/ada/board: submissions/animals/" in out
+    assert [path.rpartition("/")[0] for path in hub.files("ada/board")] == ["", "submissions/animals"]
+    assert any(request.startswith("POST /api/spaces/ada/board/commit") for request in hub.asked)
+    assert not any("repos/create" in request for request in hub.asked)
+
+
+def test_a_space_and_a_data_set_are_not_both_written_to(pushed, hub):
+    code, _, err = pushed("--space", "ada/board", "--repo", "ada/runs")
+    assert (code, hub.asked) == (4, [])
+    assert "give one of them" in err
+    code, _, err = pushed("--space", "ada/board", "--private")
+    assert (code, hub.asked) == (4, [])
+    assert "--private is of a new data set" in err
 
 
 def test_a_run_that_was_edited_is_not_shared(pushed, hub, lab):

@@ -1,7 +1,7 @@
 """What is claimed of false alarms, intervals and power holds where the truth is known.
 
-A small part of ``benchmarks/calibration.py``, whose tables are in ``docs/statistics.md``: limits are the nominal level
-and two standard errors of the simulation, or the nominal coverage less two points.
+A small part of ``benchmarks/calibration.py`` and ``power_of_ratios.py``, whose tables are in ``docs/statistics.md``:
+limits are the nominal level and two standard errors of the simulation, or the nominal coverage less two points.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-_FILE = Path(__file__).parents[2] / "benchmarks" / "calibration.py"
-_SPEC = importlib.util.spec_from_file_location("calibration", _FILE)
-calibration = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(calibration)
+
+def benchmark(name):
+    file = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+calibration, ratios = benchmark("calibration"), benchmark("power_of_ratios")
 
 MEANS = {(setting.name, setting.margin): setting for setting in calibration.means()}
 RESAMPLED = {(setting.metric, setting.name): setting for setting in calibration.bootstrapped()}
@@ -90,3 +96,27 @@ def test_a_rule_of_one_point_alarms_on_an_unchanged_model_and_the_test_does_not(
     rule, tested = calibration.naive_alarms(300, 0.02, 4000, np.random.default_rng(0))
     assert rule > 0.15
     assert tested <= 0.05 + 2.0 * (0.05 * 0.95 / 4000) ** 0.5
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("data", "count", "least"),
+    [
+        (ratios.SHAPES[0], 50, 0.05),
+        (ratios.SHAPES[0], 200, 0.31),
+        (ratios.SHAPES[2], 200, 0.31),
+        (ratios.SHAPES[4], 200, 0.31),
+        (ratios.SHAPES[5], 200, 0.0),
+        *slow((ratios.SHAPES[1], 50, 0.12), (ratios.SHAPES[6], 200, 0.0), (ratios.SHAPES[7], 200, 0.0)),
+    ],
+)
+def test_word_errors_among_20_lines_alarm_no_more_often_than_their_level_and_show_three_points(
+    data, count, least, margin
+):
+    repetitions, rng = 400, np.random.default_rng([count, int(1000 * margin)])
+    null = (ratios.tested(*data.draw(rng, count, margin), margin) for _ in range(repetitions))
+    drops = (ratios.tested(*data.draw(rng, count, ratios.SEEN), margin) for _ in range(100))
+    gate, before, _ = ratios.rates(null, drops)
+    assert gate.lines <= ratios.most(repetitions)[0]
+    assert gate.runs <= ratios.most(repetitions)[1]
+    assert gate.power >= max(100.0 * least, before.power)

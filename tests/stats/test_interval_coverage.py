@@ -15,6 +15,7 @@ from scipy import stats
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.intervals import Interval, exact, mean_interval, proportion, ratio
+from pytest_audiobench.stats.prediction_powered import corrected_mean
 
 REPETITIONS = 400
 
@@ -128,8 +129,32 @@ def test_no_interval_knows_of_runaways_that_are_not_among_the_samples_and_it_say
     assert found.method == "gamma 95 %, 30 samples, none unseen beyond 1"
 
 
+@pytest.mark.parametrize("longest", [60, 400])
+def test_a_word_error_rate_is_covered_where_a_runaway_is_among_the_answers_and_always_without_their_tails(longest):
+    def drawn(count):
+        words = rng.integers(5, 41, count)
+        loops = np.exp(rng.uniform(math.log(20.0), math.log(longest), count))
+        return rng.binomial(words, rng.beta(1, 9, count)) + np.where(rng.random(count) < 0.01, loops, 0.0), words
+
+    rng = np.random.default_rng(longest)
+    many, words = drawn(500_000)
+    whole, without = many.sum() / words.sum(), np.minimum(many, words).sum() / words.sum()
+    hits, trimmed = [], 0
+    for _ in range(REPETITIONS):
+        errors, words = drawn(200)
+        trimmed += holds(ratio(np.minimum(errors, words), words, most=1.0), without)
+        found = ratio(errors, words)
+        if "runaway" in found.method:
+            hits.append(holds(found, whole))
+    assert len(hits) > REPETITIONS / 3
+    assert sum(hits) / len(hits) >= least(len(hits))
+    assert trimmed / REPETITIONS >= least(REPETITIONS)
+
+
 @pytest.mark.parametrize("name", ["macro_f1", *slow("balanced_accuracy", "cohen_kappa")])
-@pytest.mark.parametrize(("n", "shares"), [(50, (1, 1)), (100, (9, 1)), (100, (2, 1, 1))])
+@pytest.mark.parametrize(
+    ("n", "shares"), [(20, (9, 1)), (50, (1, 1)), (50, (6, 3, 1, 1)), (100, (9, 1)), (100, (2, 1, 1))]
+)
 def test_numbers_of_labels_are_covered_where_they_are_printed_also_with_rare_labels(name, n, shares):
     repetitions, rng = 60, np.random.default_rng([n, *shares])
     k, prior = len(shares), np.array(shares) / sum(shares)
@@ -149,3 +174,38 @@ def _answers(rng, n, k, prior):
     said = np.where(rng.random(n) < 0.9, true, (true + 1) % k)
     names = [str(label) for label in range(k)]
     return [label_statistics(names, [names[t]], [names[s]]) for t, s in zip(true, said, strict=True)]
+
+
+@pytest.mark.parametrize("others", [500, *slow(5000)])
+@pytest.mark.parametrize("labels", [30, 200, *slow(60)])
+@pytest.mark.parametrize(
+    ("truth", "of_right", "of_wrong"), [(0.8, 0.0, 0.0), (0.8, 0.03, 0.03), (0.7, 0.05, 0.4), (0.7, 0.2, 0.8)]
+)
+def test_a_corrected_score_is_covered_whatever_the_judge_is_worth_and_never_wider_than_by_labels_alone(
+    labels, others, truth, of_right, of_wrong
+):
+    rng = np.random.default_rng([labels, others, int(100 * of_wrong)])
+    mask = (np.arange(labels + others) < labels).astype(float)
+    hits, widths, repetitions = 0, np.zeros(2), 5 * REPETITIONS
+    for _ in range(repetitions):
+        right = (rng.random(labels + others) < truth).astype(float)
+        wrong_verdict = rng.random(labels + others) < np.where(right > 0, of_right, of_wrong)
+        interval = corrected_mean(np.where(wrong_verdict, 1.0 - right, right), right * mask, mask).interval
+        alone = mean_interval(right[:labels])
+        hits += holds(interval, truth)
+        widths += interval.upper - interval.lower, alone.upper - alone.lower
+    assert hits / repetitions >= 0.95 - 2 * math.sqrt(0.95 * 0.05 / repetitions)
+    assert widths[0] <= 1.01 * widths[1]
+
+
+@pytest.mark.parametrize("speakers", [40, *slow(20, 200)])
+def test_a_corrected_score_is_covered_where_answers_of_a_speaker_are_alike(speakers):
+    rng = np.random.default_rng(speakers)
+    names = np.repeat(np.arange(8 * speakers), 5)
+    mask = (names < speakers).astype(float)
+    hits = 0
+    for _ in range(REPETITIONS):
+        right = (rng.random(len(names)) < rng.beta(2.1, 0.9, 8 * speakers)[names]).astype(float)
+        figures = np.where(rng.random(len(names)) < np.where(right > 0, 0.05, 0.4), 1.0 - right, right)
+        hits += holds(corrected_mean(figures, right * mask, mask, names.tolist()).interval, 0.7)
+    assert hits / REPETITIONS >= least(REPETITIONS)

@@ -141,9 +141,10 @@ def test_a_transcription_without_error_is_not_certainty():
     assert found.method == "gamma 95 %, 30 samples, none unseen beyond 1"
 
 
-def test_an_error_rate_reckons_with_one_more_answer_as_bad_as_the_worst_seen():
-    clean, runaway = [1] * 29, [1] * 28 + [90]
-    assert ratio(runaway, [9] * 29).method.endswith("none unseen beyond 10")
+def test_an_error_rate_reckons_with_one_more_answer_as_bad_as_the_worst_seen_and_twice_as_long_as_a_runaway():
+    clean, bad, runaway = [1] * 29, [1] * 28 + [18], [1] * 28 + [90]
+    assert ratio(bad, [9] * 29).method == "gamma 95 %, 29 samples, none unseen beyond 2"
+    assert ratio(runaway, [9] * 29).method == "gamma 95 %, 29 samples, 1 runaway, none unseen beyond 20"
     assert ratio(runaway, [9] * 29).upper > 3 * ratio(clean, [9] * 29).upper
 
 

@@ -74,7 +74,9 @@ def test_exchanged_runs_have_the_opposite_drop(seed):
     ):
         assert back.value == pytest.approx(-there.value)
         if there.lower is not None and before[:, 0].sum() != after[:, 0].sum():
-            assert (back.lower, back.upper) == pytest.approx((-there.upper, -there.lower), abs=1e-9)
+            assert (back.p, back.p_better) == pytest.approx((there.p_better, there.p), abs=1e-9)
+            assert back.lower >= -there.upper - 1e-9
+            assert back.upper >= -there.lower - 1e-9
 
 
 def test_sparse_statistics_give_what_full_ones_do():

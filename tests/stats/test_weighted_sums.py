@@ -66,7 +66,9 @@ def test_the_contrast_of_two_conditions_is_their_drop(seed: int) -> None:
     sides = [np.stack([points.tops[:, at], points.wholes[:, at]], axis=1) for at in (0, 1)]
     drop = ratio_drop(sides[0], sides[1], None, Question(0.0), higher_is_better=False)
     found = contrast(points, [-1.0, 1.0])
-    assert (found.value, found.lower, found.upper) == pytest.approx((drop.value, drop.lower, drop.upper), abs=1e-9)
+    assert (found.value, found.upper) == pytest.approx((drop.value, drop.upper), abs=1e-9)
+    # A difference that gates nothing reckons with what was not seen on both sides.
+    assert found.lower <= drop.lower + 1e-9
 
 
 @given(st.integers(0, 10_000), st.randoms())

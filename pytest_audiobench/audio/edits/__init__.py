@@ -31,6 +31,7 @@ from pytest_audiobench.audio.edits.level_and_length import speed as speed
 from pytest_audiobench.audio.edits.level_and_length import trim as trim
 from pytest_audiobench.audio.edits.level_and_length import window as window
 from pytest_audiobench.audio.edits.masks import mask as mask
+from pytest_audiobench.audio.edits.masks import mask_part as mask_part
 
 _KINDS = {(kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *channels.KINDS, *masks.KINDS)}
 

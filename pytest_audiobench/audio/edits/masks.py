@@ -18,6 +18,7 @@ lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs, data_processing/mask_audi
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
@@ -36,6 +37,8 @@ Segment: TypeAlias = tuple[int, int]
 
 SHORTEST_MS, LONGEST_MS = 50, 500
 """How long scattered pieces are."""
+
+_MOST_DRAWS = 1000
 
 
 def mask(percent: float, mode: Mode = "random", fill: Fill = "silence", seed: int | str = 0) -> Edit:
@@ -143,4 +146,64 @@ def _checked_word(what: str, given: object, kinds: object) -> str:
     return str(given)
 
 
-KINDS = (EditKind("mask", 1, _mask, reach_s=whole_clip),)
+Part: TypeAlias = Literal["inside", "outside"]
+Rule: TypeAlias = Literal["exact", "published"]
+
+
+def mask_part(percent: float, part: Part, start_s: float, end_s: float, rule: Rule, seed: int | str) -> Edit:
+    """Silence for ``percent`` of what lies ``inside`` or ``outside`` of [start_s, end_s), in pieces of 50 to 500 ms.
+
+    By the rule ``exact`` they are those of :func:`segments` for what is left when the rest is cut out, so that 100 %
+    is all of it. ``published`` is the rule of the study above for JASCO (data_processing/mask_jasco.py), whose pieces
+    are drawn one by one and given up where they meet another: of 100 % a fifth stays on the mean. Raises UsageError for
+    a share outside 0 to 100, an unknown word and an end before the start.
+    """
+    if not 0 <= start_s <= end_s:
+        raise UsageError(
+            f"from {start_s} s to {end_s} s is no part of a clip; let it begin at 0 s or later, and then end"
+        )
+    parameters = (
+        ("percent", _percent(percent)),
+        ("part", _checked_word("part", part, Part)),
+        ("start_s", decimal("start_s", start_s)),
+        ("end_s", decimal("end_s", end_s)),
+        ("rule", _checked_word("rule", rule, Rule)),
+    )
+    return Edit("mask_part", 1, parameters, seed=str(seed))
+
+
+def _mask_part(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    texts = dict(parameters)
+    begin, end = (min(int(number(parameters, name) * rate_hz), len(samples)) for name in ("start_s", "end_s"))
+    is_inside = np.zeros(len(samples), bool)
+    is_inside[begin:end] = True
+    (frames,) = np.nonzero(is_inside == (_checked_word("part", texts.get("part"), Part) == "inside"))
+    if _checked_word("rule", texts.get("rule"), Rule) == "exact":
+        pieces = segments(len(frames), rate_hz, number(parameters, "percent"), "scattered", seed or "")
+    else:
+        pieces = _published_pieces(len(frames), rate_hz, number(parameters, "percent"), seed or "")
+    masked = samples.copy()
+    for first, last in pieces:
+        masked[frames[first:last]] = 0
+    return masked
+
+
+def _published_pieces(n_frames: int, rate_hz: int, percent: float, seed: str) -> list[Segment]:
+    left = int(n_frames * percent / 100)
+    longest = min(int(LONGEST_MS * rate_hz / 1000), left)
+    shortest = min(int(SHORTEST_MS * rate_hz / 1000), longest)
+    draw, pieces = random.Random(seed), list[Segment]()
+    for _ in range(_MOST_DRAWS):
+        if not longest or left < shortest:
+            break
+        length = min(draw.randint(shortest, longest), left)
+        if length >= n_frames:
+            break
+        begin = draw.randint(0, n_frames - length)
+        if all(begin + length <= first or begin >= last for first, last in pieces):
+            pieces.append((begin, begin + length))
+            left -= length
+    return pieces
+
+
+KINDS = (EditKind("mask", 1, _mask, reach_s=whole_clip), EditKind("mask_part", 1, _mask_part, reach_s=whole_clip))

@@ -57,6 +57,12 @@ def speech(
     ]
 
 
+def _scenario(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    from pytest_audiobench.audio.synthesis.scenarios import render_scenario  # few runs play one
+
+    return render_scenario(frames, rate_hz, parameters)
+
+
 def _speech(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     """Resampled at VHQ, where soxr reckons in double precision, as it did when the bundled speech was made."""
     texts = dict(parameters)
@@ -74,4 +80,4 @@ def _speech(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return signals.scaled_to_rms(fitted, level(parameters)).astype(np.float32)
 
 
-_RENDERS = {**scenes.RENDERS, **sounds.RENDERS, ("speech", 1): _speech}
+_RENDERS = {**scenes.RENDERS, **sounds.RENDERS, ("scenario", 1): _scenario, ("speech", 1): _speech}

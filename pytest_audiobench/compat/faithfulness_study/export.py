@@ -30,12 +30,13 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.task import RULES, STRICT
 from pytest_audiobench.protocols.protocol import ANSWER, CHANGED, CLEAN, CONDITIONED
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import (
-    MOST_REASONING,
+    REASONING,
     Style,
     model_style,
     style_named,
     style_scorers,
 )
+from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import MOST_REASONING
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.own_run import FILE, items_of, run_of
@@ -215,6 +216,10 @@ class _Writer:
         style = style_named(written if isinstance(written, str) else model_style(self._specs.get(model, "")))
         model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
         stages = {stage.name for stage in item.stages} or {ANSWER}
+        if REASONING in stages:
+            why = "the study's files have no place for reasoning in a turn of its own"
+            self.found.notes.append(f"{eval_} was not written: {why}")
+            return
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
             if stage in stages:
                 reasoned = _is_reasoned(samples, stage)

@@ -152,7 +152,11 @@ def _may_be_answers(name: str) -> bool:
 
 
 def _is_judged(file: Path) -> bool:
-    first: Mapping[str, Any] = next((row for _, row in records(file)), {})
+    try:
+        first: Mapping[str, Any] = next((row for _, row in records(file)), {})
+    except UsageError:
+        # A broken file is named by whoever reads it.
+        return False
     return any(field in first for field in _JUDGED) and not any(field in first for field in FIELDS)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, SOUND, Artifact, Json, artifact
 from pytest_audiobench.compat.thenirock_audiobench.artifact import fits as is_artifact
-from pytest_audiobench.compat.thenirock_audiobench.figures import raw_answers
+from pytest_audiobench.compat.thenirock_audiobench.figures import raw_answers, recorded_figure
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
@@ -20,6 +20,13 @@ from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
 LAYOUT = "a run of THENIROCK's audiobench (per_clip_hypotheses, per_clip_results or per_mixture)"
 
 _STAGE = "answer"
+_NON_SPEECH = {
+    "non_speech_hallucination_rate": "hallucination_rate",
+    "non_speech_mean_inserted_tokens": "inserted_tokens",
+    "non_speech_empty_rate": "silent_rate",
+}
+_PRESENCE = {name: name for name in ("recall", "precision", "f1", "fpr", "components_understood")}
+"""The metrics that some of a file's figures are."""
 
 
 def fits(content: Mapping[str, Any]) -> bool:
@@ -45,7 +52,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
     recorded = content.get("per_condition_wer")
     try:
         for condition in list(dict.fromkeys(condition for clip in clips for condition in clip["hypotheses"])):
-            note = f"the file's own figure for {condition} is wer {recorded[condition]} %" if recorded else ""
+            figures = {"wer": recorded[condition] / 100} if recorded else {}
             for clip in clips:
                 text = clip["hypotheses"].get(condition)
                 if not isinstance(clip["reference"], str) or not isinstance(text, str | None):
@@ -64,7 +71,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
                     model=model,
                     family="transcription",
                     groups=(),
-                    note=note,
+                    figures=figures,
                 )
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{file} is no run of THENIROCK's audiobench ({error!r})") from None
@@ -72,6 +79,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
 
 def _results(run: Artifact) -> Iterator[RecordedRow]:
     """The transcripts of clips in which nobody speaks."""
+    figures = _named(run.content.get("headline"), _NON_SPEECH)
     for answer in run.answers:
         failed = answer["result"].get("error")
         yield RecordedRow(
@@ -89,13 +97,18 @@ def _results(run: Artifact) -> Iterator[RecordedRow]:
             model=run.model,
             family="hallucination",
             groups=("domain",),
+            figures=figures,
         )
 
 
 def _probes(run: Artifact) -> Iterator[RecordedRow]:
     """The probes, an eval for each number of sounds; a mixture's are one cluster."""
     options = _wordings(run)
+    packs = list(run.content.get("packs") or ())
     for condition in dict.fromkeys(mixture["condition"] for mixture in run.answers):
+        # Of several packs its figures are of each, and an eval is of all.
+        place = ("pack_summaries", str(packs[0]), "per_condition", condition) if len(packs) == 1 else ()
+        figures = _named(recorded_figure(run, place), _PRESENCE) if place else {}
         for mixture, probe in run.probes():
             if mixture["condition"] == condition:
                 responses = [Response.of(text, "unknown") for text in raw_answers(probe)]
@@ -112,11 +125,19 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
                     options=options,
                     groups=("pack", "condition", "label"),
                     cluster="mixture",
+                    figures=figures,
                     messages={
                         stage: (Message("user", (AudioSlot(0), text)),)
                         for stage, text in zip(stages, prompts, strict=True)
                     },
                 )
+
+
+def _named(figures: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """Those of a file's figures that have a name here, by that."""
+    return (
+        {ours: figures[name] for name, ours in names.items() if name in figures} if isinstance(figures, Mapping) else {}
+    )
 
 
 def _probe(mixture: Json, probe: Json) -> Sample:

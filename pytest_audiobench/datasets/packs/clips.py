@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.labels import slug
-from pytest_audiobench.datasets.places import relative_path
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.io.mistakes import Mistakes
@@ -195,3 +196,17 @@ def _cells(table: Path) -> Iterator[tuple[int, list[str]]]:
                 yield last, row
     except csv.Error as error:
         raise UsageError(f"{table}, line {last} is not CSV ({error}); correct its quotes") from None
+
+
+def clips_by_label(dataset: Dataset, by: str, places: Places) -> ClipsByLabel:
+    """The clips of a data set by its field ``by``. Raises UsageError for a sample without it, or of several clips."""
+    labelled: dict[str, dict[Clip, None]] = {}
+    for sample in dataset.read(places):
+        label = slug(str(sample.metadata.get(by) or ""))
+        if not label or len(sample.clips) != 1:
+            raise UsageError(
+                f"{dataset.name}: its sample {sample.id!r} has {len(sample.clips)} clips and the {by} {label!r}; for a "
+                "pack every sample needs one clip, and what is heard in it"
+            )
+        labelled.setdefault(label, {})[sample.clips[0]] = None
+    return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(labelled.items())}

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_audiobench.audio.clip import Clip, DataRoot
-from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
-from pytest_audiobench.datasets.packs.clips import ClipsByLabel, checked_inside, clips_in
-from pytest_audiobench.datasets.packs.labels import slug
+from pytest_audiobench.datasets.packs.bundled_packs import BUNDLED, SCENARIOS, procedural_pack
+from pytest_audiobench.datasets.packs.clips import checked_inside, clips_by_label, clips_in
 from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, pack_of, read_manifest
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
@@ -22,16 +21,6 @@ from pytest_audiobench.io.mistakes import nearest
 MANIFEST = "pack.json"
 CACHE = "AUDIOBENCH_CACHE"
 """The published tool's variable: where it keeps clips, in ``sound_id/<cache_subdir>/clips.json``."""
-
-_DEMO = PackManifest(
-    "demo",
-    title="The bundled sounds",
-    source="procedural (bundled)",
-    license="CC0-1.0",
-    license_tag="open",
-    scope_note="Ten computed sounds, eight clips of each; no recordings.",
-    clip_resolver="procedural",
-)
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> Labe
 
     def read(places: Places) -> Pack:
         manifest = PackManifest(pack_name, title=dataset.name, source=dataset.name)
-        return pack_of(manifest, _by_label(dataset, by, places), f"data set {dataset.name}")
+        return pack_of(manifest, clips_by_label(dataset, by, places), f"data set {dataset.name}")
 
     return LabelledPack(pack_name, read)
 
@@ -75,14 +64,17 @@ def find_pack(name: str, places: Places) -> Pack:
     at = candidates.get(name) or next((shelf / name for shelf in places.shelves if (shelf / name).is_dir()), None)
     if at is not None:
         return read_pack(name, at, places)
+    if name in SCENARIOS:
+        return procedural_pack(SCENARIOS[name], places, "bundled")
     for folder in _folders(places):
         if archive := next((folder / f"{name}{end}" for end in ARCHIVES if (folder / f"{name}{end}").is_file()), None):
             raise DataNotFound(
                 f"the pack {name} is packed in {archive}; unpack it with "
                 f"audiobench packs --unpack {archive} --to {folder}"
             )
+    known = nearest(name, [*BUNDLED, *SCENARIOS, *candidates])
     raise DataNotFound(
-        f"the pack {name} is not on this machine ({nearest(name, [*BUNDLED, *candidates])}); point to its folder with "
+        f"the pack {name} is not on this machine ({known}); point to its folder with "
         f"--ab-data={name}=FOLDER, or to a folder of packs with --ab-data=packs=FOLDER"
     )
 
@@ -105,7 +97,11 @@ def all_packs(places: Places) -> Iterator[PackEntry]:
     """All packs of this machine, each once, and what is wrong with those that cannot be used."""
     for name, make in BUNDLED.items():
         yield PackEntry(name, "bundled", make(places))
-    for name, path in sorted(_candidates(places).items()):
+    candidates = _candidates(places)
+    for name, path in SCENARIOS.items():
+        if name not in candidates:
+            yield PackEntry(name, "bundled", procedural_pack(path, places, "bundled"))
+    for name, path in sorted(candidates.items()):
         try:
             yield PackEntry(name, str(path), read_pack(name, path, places))
         except FatalError as error:
@@ -120,13 +116,7 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     if manifest.id != name:
         raise UsageError(f"{manifest_path}: its 'id' is {manifest.id!r} and it is named {name!r}; make them the same")
     if manifest.clip_resolver == "procedural":
-        clips = _by_label(bundled("sounds"), "sound", places)
-        if unknown := [label for label in manifest.labels if label not in clips]:
-            raise UsageError(
-                f"{manifest_path}: its labels {', '.join(unknown)} are not among the sounds that come with this "
-                f"package ({', '.join(clips)}); give the pack clips of its own, with the clip_resolver user-cache"
-            )
-        return pack_of(manifest, clips, str(path))
+        return procedural_pack(manifest_path, places, str(path))
     folder = path if path.is_dir() else path.parent
     # In the folder of the pack "dog" a sub-folder "dog" is a label's.
     beside = manifest.cache_subdir or (name if path.is_file() else None)
@@ -139,25 +129,6 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
             f"name the folder that holds sound_id/{beside} by the variable {CACHE}"
         )
     return pack_of(manifest, clips_in(DataRoot(name, clip_folder.resolve())), str(clip_folder))
-
-
-BUNDLED: dict[str, Callable[[Places], Pack]] = {
-    "demo": lambda places: pack_of(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
-}
-"""The packs that come with the package; no other may take their names."""
-
-
-def _by_label(dataset: Dataset, by: str, places: Places) -> ClipsByLabel:
-    labelled: dict[str, dict[Clip, None]] = {}
-    for sample in dataset.read(places):
-        label = slug(str(sample.metadata.get(by) or ""))
-        if not label or len(sample.clips) != 1:
-            raise UsageError(
-                f"{dataset.name}: its sample {sample.id!r} has {len(sample.clips)} clips and the {by} {label!r}; for a "
-                "pack every sample needs one clip, and what is heard in it"
-            )
-        labelled.setdefault(label, {})[sample.clips[0]] = None
-    return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(labelled.items())}
 
 
 def _clips_folder(subdir: str, folder: Path) -> Path | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import soundfile
 
-from pytest_audiobench.audio.clip import FileSource
+from pytest_audiobench.audio.clip import FileSource, SynthesisSource
 from pytest_audiobench.audio.decode import MOST_VALUES_AT_ONCE
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
@@ -17,7 +17,7 @@ from pytest_audiobench.errors import AudioError
 
 @dataclass(frozen=True)
 class LabelInspection:
-    """The clips of one label, their whole duration by their headers, and how many have which rate."""
+    """The clips of one label, their whole duration by their headers and recipes, and how many files have which rate."""
 
     label: str
     clips: int
@@ -52,6 +52,8 @@ def inspect_pack(pack: Pack) -> PackInspection:
                     continue
                 rates[rate_hz] += 1
                 duration_s += clip_s
+            elif isinstance(clip.source, SynthesisSource):
+                duration_s += clip.source.duration_s
         labels.append(LabelInspection(label, len(clips), duration_s, rates))
     return PackInspection(tuple(labels), tuple(problems))
 

@@ -19,15 +19,18 @@ from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.audio.edits import codecs
-from pytest_audiobench.audio.edits.masks import Fill
+from pytest_audiobench.audio.edits.masks import Fill, Rule
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.perturbations.interventions import (
     ORDERS,
     WINDOWS_S,
+    Scenery,
     controls,
     fragments,
+    masked_parts,
     orders,
     windows,
+    without_options,
 )
 from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
@@ -88,14 +91,17 @@ def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
 
 
 def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
-    """The perturbations of the catalogue of these names. Raises UsageError, with all names, for one that is not."""
-    for name in names:
+    """The perturbations of the catalogue of these names, of which a group's (:data:`GROUPS`) stands for all in it.
+
+    Raises UsageError, with all names, for one that is not.
+    """
+    members = [member for name in names for member in GROUPS.get(str(name), (name,))]
+    for name in members:
         if name not in PERTURBATION_CATALOGUE:
             there = f"there are {', '.join(PERTURBATION_CATALOGUE)}"
-            raise UsageError(
-                f"no perturbation is named {name!r}; {nearest(name, [*GROUPS, *PERTURBATION_CATALOGUE], there)}"
-            )
-    return tuple(PERTURBATION_CATALOGUE[name] for name in names)
+            near = nearest(str(name), [*GROUPS, *PERTURBATION_CATALOGUE], there)
+            raise UsageError(f"no perturbation is named {name!r}; {near}")
+    return tuple(PERTURBATION_CATALOGUE[name] for name in members)
 
 
 def _rung(family: str, dose: float) -> Perturbation:
@@ -198,10 +204,16 @@ _ALONE = (
     *(_codec(name) for name in codecs.NAMES),
 )
 
+_PARTS_OF_SCENES = tuple(
+    perturbation for part in get_args(Scenery) for rule in get_args(Rule) for perturbation in masked_parts(part, rule)
+)
+
 _OF_QUESTIONS = (
     *controls(),
     *orders(ORDERS),
+    without_options(),
     *fragments(),
+    *_PARTS_OF_SCENES,
     *(perturbation for length_s in WINDOWS_S for fill in get_args(Fill) for perturbation in windows(length_s, fill)),
 )
 
@@ -216,6 +228,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "order": tuple(str(each) for each in orders()),
     "fragments": tuple(str(each) for each in fragments()),
     "windows": tuple(str(each) for each in _OF_QUESTIONS if each.family == "window"),
+    **{
+        family: tuple(str(each) for each in _PARTS_OF_SCENES if each.family == family)
+        for family in sorted({each.family for each in _PARTS_OF_SCENES})
+    },
     "controls": tuple(str(each) for each in controls()),
 }
 """Names for several perturbations that are asked together."""
@@ -226,9 +242,14 @@ def with_clean(names: Sequence[str]) -> tuple[str, ...]:
 
     Raises UsageError for a name that is neither of the catalogue nor of a group.
     """
-    members = [member for name in names for member in GROUPS.get(name, (name,))]
-    named_perturbations(*members)
-    return tuple(dict.fromkeys(("clean", *members)))
+    return tuple(dict.fromkeys(("clean", *map(str, named_perturbations(*names)))))
+
+
+def is_of_questions(names: Sequence[str]) -> bool:
+    """Whether ``names`` ask of a question what its answer hangs on, without saying where ``clean`` stands among them:
+    such perturbations are asked beside the eval as it is, and are no evals of their own.
+    """
+    return "clean" not in names and any(name in GROUPS or name in map(str, _OF_QUESTIONS) for name in names)
 
 
 AUDIOBENCH_PERTURBATIONS = named_perturbations("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")

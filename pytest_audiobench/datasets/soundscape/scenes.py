@@ -112,10 +112,7 @@ def clip_of(plan: Plan) -> Clip:
 def events_of(plan: Plan) -> list[tuple[AudioEvent, Item]]:
     """What is true of the scene, in order, each with what it is true of."""
     pairs = [
-        (
-            item.piece.event(item.layer, item.place.start, item.end, item.speaker, loudness_of(item.place.level)),
-            item,
-        )
+        (item.piece.event(item.layer, item.place.start, item.end, item.speaker, loudness_of(item.place.level)), item)
         for item in plan.items
     ]
     return sorted(pairs, key=lambda pair: pair[0].place)

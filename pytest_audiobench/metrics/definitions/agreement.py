@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import columns, mean_kinds, not_of_samples, summed_kind
-from pytest_audiobench.metrics.metric import AGREEMENT, POINTS, SHARE, MetricKind, Statistics
+from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_kinds, not_of_samples, ratio_kinds, summed_kind
+from pytest_audiobench.metrics.metric import AGREEMENT, POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.intervals import Floats, none
 
 
 def across_epochs(
@@ -77,7 +79,35 @@ def _agreement(statistics: Sequence[Statistics]) -> Sums:
     return Sums(columns(statistics, "judge_kappa", *_NAMES), kappa, lambda mean_sample: _ENDS, _rare_verdict)
 
 
-SPREAD, DEVIATION = "wording_spread", "wording_sd"
+_DEPENDENCES: Mapping[str, tuple[Direction, str]] = {
+    "audio_dependence": ("lower", "the sounds alone"),
+    "both_dependence": ("higher", "both together"),
+    "speech_dependence": ("lower", "the words alone"),
+}
+
+_WORDINGS_AGREEING = mean_kind(
+    "wording_agreement",
+    "higher",
+    SHARE,
+    "wordings_agreeing",
+    "The mean share of wordings in the largest camp: those that read as one value, or those that could not be read. "
+    "1 where all wordings of every question have one answer; no number where no answer of any could be read.",
+)
+
+
+def _agreement_of_wordings(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    estimate = _WORDINGS_AGREEING.estimate(statistics, clusters)
+    # All wordings in one camp that say nothing the same are those that could not be read.
+    if statistics and all(
+        sample["wordings_agreeing"] == 1.0 and sample.get("wordings_same") == 0.0 for sample in statistics
+    ):
+        return Estimate(math.nan, None, None, estimate.n, none("no answer could be read in any wording").method)
+    return estimate
+
+
+SPREAD, DEVIATION, MEAN, WORST = "wording_spread", "wording_sd", "wording_mean", "wording_worst"
+WORDING_FIGURES = (SPREAD, DEVIATION, MEAN, WORST)
+"""Metrics of what a headline comes to over the wordings of the question."""
 
 KINDS = (
     *mean_kinds(
@@ -86,12 +116,29 @@ KINDS = (
                 'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict '
                 "could be read."
             ),
+            (
+                "no_match",
+                "lower",
+                SHARE,
+                "no_match",
+            ): "The share of answers that decide for none of the options, or for "
+            "more than one, as an extractor that knows no reference says.",
             ("judge_agreement", "higher", SHARE, "agree"): "The share of answers that two ways of scoring, of which "
             "one at least is a judge, both take for right or both for wrong; answers that one of them leaves out are "
             "left out. Points count as right from 0.5 on.",
-            ("wording_agreement", "higher", SHARE, "wordings_agreeing"): "The mean share of wordings in the largest "
-            "camp: those that read as one value, or those that could not be read. 1 where all wordings of every "
-            "question have one answer.",
+            ("wording_consistency", "higher", SHARE, "wordings_same"): "The share of samples whose answer is read as "
+            "the same one in all wordings: one value, or of free words the same words as the scorer counts them. What "
+            "could not be read in one of them is not the same.",
+        }
+    ),
+    replace(_WORDINGS_AGREEING, estimate=_agreement_of_wordings),
+    *ratio_kinds(
+        {
+            (name, direction, SHARE, (name,), tuple(_DEPENDENCES), "no answer rests on sounds or words"): (
+                f"Of the answers that rest on the sounds, on the words or on both, the share that rests on {what}: "
+                "JASCO's modality dependence (arXiv 2409.14526), by its judge. NaN where none does."
+            )
+            for name, (direction, what) in _DEPENDENCES.items()
         }
     ),
     summed_kind(
@@ -107,10 +154,17 @@ KINDS = (
         MetricKind(name, "lower", POINTS, not_of_samples, about=about, poolable=False)
         for name, about in {
             SPREAD: "The largest less the smallest value that the headline metric has over the wordings, in its own "
-            "unit; in points where that is a share. No interval: the range of several noisy values is too large in "
-            "resamples.",
+            "unit; in points where that is a share. Its interval holds for all differences of two wordings at once.",
             DEVIATION: "The sample standard deviation of the headline metric over the wordings, in its own unit; in "
             "points where that is a share. No interval: the wordings are no sample of all there could be.",
+        }.items()
+    ),
+    *(
+        MetricKind(name, "higher", "", not_of_samples, about=about, poolable=False)
+        for name, about in {
+            MEAN: "The mean of the headline metric over the wordings, in its own unit and direction.",
+            WORST: "The headline metric in the wording in which it is worst, in its own unit and direction. Its "
+            "interval holds for all wordings at once.",
         }.items()
     ),
 )

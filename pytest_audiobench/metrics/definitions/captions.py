@@ -7,7 +7,6 @@ that runs Java is used, SPICE apart.
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -35,7 +34,7 @@ def cider_d(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> l
 
     The rarity of an n-gram is counted over the references of all captions given here, so the set is part of the number:
     neither a subset nor a shard has the same values. n-grams that all references share weigh nothing, so one caption
-    alone comes out as 0: its ``CIDER_SET`` of 1 tells the metric that this is no value.
+    alone comes out as 0, whatever it says: its ``CIDER_SET`` of 1 tells the metric to say so.
     """
     from pycocoevalcap.cider.cider import Cider
 
@@ -150,7 +149,7 @@ def _directions(rows: Floats) -> Floats:
 
 
 def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of a statistic that counts rarity over a set; NaN where that set was one caption."""
+    """The mean of a statistic that counts rarity over a set, without an interval where that set was one caption."""
     mean = mean_of(name, name, (0.0, largest))
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -159,9 +158,8 @@ def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clus
         counted = int(columns(statistics, name, CIDER_SET).min())
         estimate_of_all = mean(statistics, clusters)
         if counted < 2:
-            return Estimate(
-                math.nan, None, None, estimate_of_all.n, none("nothing is rare in a set of one caption").method
-            )
+            why = none("nothing is rare in a set of one caption").method
+            return estimate_of_all._replace(lower=None, upper=None, method=why)
         return estimate_of_all._replace(method=f"{estimate_of_all.method}, rarity over {counted} captions")
 
     return estimate
@@ -178,8 +176,8 @@ KINDS = (
         lambda sample: (sample["cider_d"], 1.0),
         "CIDEr-D (Vedantam et al. 2015), 0 to 10, by pycocoevalcap: the mean over captions of the cosine of tf-idf "
         f"weighted 1- to 4-grams with each reference, clipped, and damped by the difference in length. {_SET} One "
-        "caption alone has none (NaN). Words are those that the protocol names. The interval takes the rarity as "
-        "given.",
+        "caption alone has 0, whatever it says. Words are those that the protocol names. The interval takes the rarity "
+        "as given.",
         poolable=False,
     ),
     mean_kind(

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, quotient, summed_kind
 from pytest_audiobench.metrics.label_statistics import (
@@ -37,8 +38,8 @@ from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling,
 from pytest_audiobench.stats.intervals import Floats, none
 
 Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
-"""What an interval needs five samples of: each label, those beyond the most common one; nothing helps where each new
-wrong answer adds a label."""
+"""What an interval needs five samples of: those beyond the most common label; of "each label" one more sample is
+reckoned with where there are fewer; nothing helps where each new wrong answer adds a label."""
 
 
 def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each label") -> Summed:
@@ -54,7 +55,8 @@ def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each la
             return samples
         if one_label and not samples.single:
             return "a sample has several labels"
-        return Sums(samples.rows, value, _ends, partial(_lacking, needs))
+        rare = _rare if needs == "each label" else None
+        return Sums(samples.rows, value, _ends, partial(_lacking, needs), rare)
 
     return summed
 
@@ -62,27 +64,41 @@ def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each la
 def _lacking(needs: Needs, resampling: Resampling) -> str | None:
     if needs == "more than there can be":
         return "each new wrong text adds a label, so the number falls as samples are added"
+    units = _units_of_labels(resampling)
+    if needs == "two labels" and units.any() and (beyond := int(resampling.units - units.max())) < FEWEST_OF_LABEL:
+        return f"{beyond} {resampling.what} beyond the most common label, {FEWEST_OF_LABEL} needed"
+    return None
+
+
+def _units_of_labels(resampling: Resampling) -> Floats:
+    """Of how many samples or clusters each label is true, shape (k,)."""
     assert isinstance(resampling.distinct, Sparse)
-    kinds, what = resampling.distinct, resampling.what
+    kinds = resampling.distinct
     k = (kinds.shape[1] - 2) // 3
     true = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
-    units = np.bincount(kinds.columns[true] - 2 * k, weights=resampling.counts[kinds.rows[true]], minlength=k)
-    if needs == "nothing" or not units.any():
-        return None
-    if needs == "two labels":
-        if (beyond := int(resampling.units - units.max())) < FEWEST_OF_LABEL:
-            return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed"
-        return None
-    # A label that no sample has by chance would be part of the mean in the next set.
-    rarest = int(units.min())
-    return f"a label is true of {rarest} {what}, {FEWEST_OF_LABEL} needed" if rarest < FEWEST_OF_LABEL else None
+    weights = resampling.counts[kinds.rows[true]]
+    return np.bincount(kinds.columns[true] - 2 * k, weights=weights, minlength=k).astype(np.float64)
+
+
+def _rare(resampling: Resampling) -> Ends | None:
+    """One more sample of each label that is true of few: one that no sample has by chance would be part of the mean in
+    the next set.
+    """
+    units = _units_of_labels(resampling)
+    rare = np.flatnonzero(units < FEWEST_OF_LABEL)
+    return _ends_of(rare, 3 * len(units) + 2) if len(rare) and units.any() else None
 
 
 def _ends(mean_sample: Floats) -> Ends:
     """One more sample of any of the true labels: another of them is said, or it is."""
     k = (len(mean_sample) - 2) // 3
-    true = np.flatnonzero(mean_sample[2 * k : 3 * k])
-    worst, best = np.zeros((2, max(len(true), 1), len(mean_sample)))
+    return _ends_of(np.flatnonzero(mean_sample[2 * k : 3 * k]), len(mean_sample))
+
+
+def _ends_of(true: npt.NDArray[np.intp], width: int) -> Ends:
+    """A sample of each of the ``true`` labels."""
+    k = (width - 2) // 3
+    worst, best = np.zeros((2, max(len(true), 1), width))
     row = np.arange(len(true))
     worst[:, -1] = best[:, -1] = 1.0
     for column in (true, k + true, 2 * k + true):

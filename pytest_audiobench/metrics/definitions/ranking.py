@@ -97,6 +97,11 @@ def macro_roc_auc(truth: Floats, scores: Floats) -> float:
     return _mean(_by_label(roc_auc, truth, scores))
 
 
+def roc_auc_all_labels(truth: Floats, scores: Floats) -> float:
+    """The mean of ROC-AUC over all labels, NaN where any is true of all samples or of none: scikit-learn's own mean."""
+    return float(np.mean(_by_label(roc_auc, truth, scores))) if truth.shape[1] else math.nan
+
+
 def _require_scikit_learn() -> None:
     if reason := lacks_scikit_learn():
         raise UsageError(reason)
@@ -269,7 +274,11 @@ KINDS = (
             ("micro_average_precision", table_of(micro_average_precision)): "The average precision of all pairs of "
             "sample and label in one ranking; NaN where nothing is true.",
             ("roc_auc", table_of(macro_roc_auc)): "The mean of the area under the ROC curve over the labels that some "
-            "samples have and some have not; NaN where there is none.",
+            "samples have and some have not; NaN where there is none. (One label that is true of all samples, or of "
+            "none, would leave the others without a number.)",
+            ("roc_auc_all_labels", table_of(roc_auc_all_labels)): "The mean of the area under the ROC curve over all "
+            "labels of the list, NaN where one is true of all samples or of none: scikit-learn's macro mean since its "
+            "version 1.6 (older ones refuse), as published scripts take it.",
         }.items()
     ),
     _kind(

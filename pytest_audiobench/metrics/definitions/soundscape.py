@@ -101,14 +101,15 @@ _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], st
         "Time-constrained cpWER (von Neumann et al. 2023) by meeteval, collar 5 s: words are right only near their "
         "time."
     ),
-    (
-        "der",
-        "lower",
-        "seconds per second",
-        ("diarisation_errors",),
-        ("spoken_seconds",),
-        _NOBODY,
-    ): (
+    ("orcwer", "lower", WORD_ERRORS, ("orc_errors",), ("orc_words",), _NO_WORDS): (
+        "Optimal reference combination WER (Sklyar et al. 2022) by meeteval: every true utterance, in their order, is "
+        "aligned with the stream that has it best; who says it does not count."
+    ),
+    ("mimower", "lower", WORD_ERRORS, ("mimo_errors",), ("mimo_words",), _NO_WORDS): (
+        "Multi-input multi-output WER (von Neumann et al. 2023) by meeteval: as orcwer, where the order is kept "
+        "within each true speaker's utterances alone."
+    ),
+    ("der", "lower", "seconds per second", ("diarisation_errors",), ("spoken_seconds",), _NOBODY): (
         "Diarisation error rate by pyannote.metrics, no collar, overlapped speech counted: seconds of speech missed, "
         "made up and given to the wrong speaker over seconds spoken."
     ),
@@ -132,14 +133,7 @@ _TYPED: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], str
         "F1 of events of the type {}, one to one, that begin within .5 s and end within .5 s or a fifth of the true "
         "length; captions do not count."
     ),
-    (
-        "intersection_f1",
-        "higher",
-        SHARE,
-        ("covered",) * 2,
-        ("covered", "uncovered", "truths"),
-        "there are none",
-    ): (
+    ("intersection_f1", "higher", SHARE, ("covered",) * 2, ("covered", "uncovered", "truths"), "there are none"): (
         "F1 of events of the type {} by the criterion of PSDS (Bilen et al. 2020), at one operating point: a guess "
         "counts where true events cover .7 of it, a true event is heard where such guesses cover .7 of it."
     ),

@@ -264,12 +264,19 @@ KINDS = (
         "(SLURP's macro). NaN where there are no entities.",
         partial(_sample_f1, "slu"),
     ),
-    estimates.mean_kind(
-        "intent_accuracy",
-        "higher",
-        SHARE,
-        "intent",
-        "The share of samples whose intent was said; no answer is a wrong one.",
+    *(
+        estimates.mean_kind(
+            f"{part}_accuracy",
+            "higher",
+            SHARE,
+            part,
+            f"The share of samples whose {part} was said; no answer is a wrong one.{further}",
+        )
+        for part, further in (
+            ("intent", ""),
+            ("scenario", " The intent's part before its first underscore (SLURP's micro F1 of scenarios)."),
+            ("action", " The intent's part behind its first underscore (SLURP's micro F1 of actions)."),
+        )
     ),
     *(
         MetricKind(

@@ -7,10 +7,11 @@ their insertions and no words; rates of single utterances count them as one of o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import estimates
 from pytest_audiobench.metrics.metric import (
     CHARACTER_ERRORS,
@@ -24,9 +25,11 @@ from pytest_audiobench.metrics.metric import (
 )
 from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.stats.bootstrap import Row, Rows, Sums
-from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio
+from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio, runaways
 
 _COUNTS = ("S", "D", "I", "N")
+TRIMMABLE = {"wer": "", "cer": "C"}
+"""The rates that are also had trimmed, each with what stands before the names of its counts."""
 
 
 def _of_rates(
@@ -45,6 +48,39 @@ def _of_rates(
         )
 
     return estimate
+
+
+def _trimmed(metric: str, prefix: str, empty: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The pooled rate of errors, of each sample no more than its words."""
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return estimates.nothing()
+        counts = estimates.columns(statistics, metric, *(f"{prefix}{name}" for name in _COUNTS))
+        words = counts[:, 3]
+        wrong = np.minimum(counts[:, :3].sum(axis=1), words)
+        if (total := float(words.sum())) == 0.0:
+            return Estimate(math.nan, None, None, len(words), none(empty).method)
+        interval = ratio(wrong, words, clusters, most=1.0)
+        return Estimate(float(wrong.sum()) / total, interval.lower, interval.upper, len(words), interval.method)
+
+    return estimate
+
+
+def trimmed_names(metrics: Iterable[str]) -> list[str]:
+    """The trimmed rates that can be asked of what is measured by ``metrics``, whether or not an answer runs away."""
+    return [f"{metric}_trimmed" for metric in metrics if metric in TRIMMABLE]
+
+
+def trimmed(metric: str, statistics: Sequence[Statistics]) -> str:
+    """The name of ``metric`` trimmed where some of its answers run away; "" for others, and where none does."""
+    if (prefix := TRIMMABLE.get(metric)) is None or not statistics:
+        return ""
+    try:
+        counts = estimates.columns(statistics, metric, *(f"{prefix}{name}" for name in _COUNTS))
+    except UsageError:
+        return ""
+    return f"{metric}_trimmed" if runaways(counts[:, :3].sum(axis=1), counts[:, 3]) else ""
 
 
 def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKind]:
@@ -77,6 +113,16 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
         f"The mean of the samples' own rates, each at most 1: {per_sample}. No answer weighs more than an empty one.",
     )
     yield MetricKind(
+        f"{metric}_trimmed",
+        "lower",
+        unit,
+        _trimmed(f"{metric}_trimmed", prefix, f"the references hold no {token}s"),
+        lambda sample: (min(sum(sample[name] for name in wrong), sample[all_]), sample[all_]),
+        f"The corpus {token} error rate with the errors of each answer trimmed to the {token}s of its reference: "
+        f"sum(min(S + D + I, N)) / sum(N). No answer weighs more than an empty one; no {token}s in all references is "
+        "NaN.",
+    )
+    yield MetricKind(
         f"{metric}_over_one",
         "lower",
         SHARE,
@@ -87,11 +133,11 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
     )
 
 
-def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+def _information_lost(statistics: Sequence[Statistics], clusters: Clusters, metric: str = "wil") -> Estimate:
     """1 - H/N × H/P over sums of hits H, reference words N and words said P."""
     if not statistics:
         return estimates.nothing()
-    replaced, deleted, inserted, words = estimates.columns(statistics, "wil", *_COUNTS).T
+    replaced, deleted, inserted, words = estimates.columns(statistics, metric, *_COUNTS).T
     counts = np.stack([words - replaced - deleted, words, words - deleted + inserted], axis=1)
     if counts.sum() == 0.0:
         return Estimate(math.nan, None, None, len(words), none("neither references nor answers hold words").method)
@@ -99,6 +145,12 @@ def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> E
     ends = np.array([long, long, long]), np.array([0.0, long, long])
     interval = linearised(counts, _lost_of, ends, clusters)
     return Estimate(_lost_of(counts.sum(axis=0))[0], interval.lower, interval.upper, len(words), interval.method)
+
+
+def _information_preserved(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    lost = _information_lost(statistics, clusters, "wip")
+    ends = [None if end is None else 1.0 - end for end in (lost.upper, lost.lower)]
+    return lost._replace(value=1.0 - lost.value, lower=ends[0], upper=ends[1])
 
 
 def _lost_of(sums: Floats) -> tuple[float, Floats]:
@@ -119,6 +171,7 @@ def _share_lost(sums: Floats) -> Floats:
 
 
 _LOST = estimates.sums_of("wil", _COUNTS, _share_lost)
+_PRESERVED = estimates.sums_of("wip", _COUNTS, lambda sums: 1.0 - _share_lost(sums))
 
 
 def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -159,8 +212,8 @@ _DELTA = estimates.of_form(
 )
 
 KINDS = (
-    *_rates("wer", "", WORD_ERRORS, "word"),
-    *_rates("cer", "C", CHARACTER_ERRORS, "character"),
+    *_rates("wer", TRIMMABLE["wer"], WORD_ERRORS, "word"),
+    *_rates("cer", TRIMMABLE["cer"], CHARACTER_ERRORS, "character"),
     *estimates.ratio_kinds(
         {
             ("mer", "lower", SHARE, ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words"): (
@@ -208,6 +261,16 @@ KINDS = (
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
         "the references N and words said P = N - D + I. It needs the split of errors, which is jiwer's. "
         "Words on one side only is 1, on neither NaN.",
+    ),
+    MetricKind(
+        "wip",
+        "higher",
+        SHARE,
+        _information_preserved,
+        summed=_PRESERVED,
+        sample_score=estimates.of_sample(_PRESERVED),
+        about="Word information preserved (Morris et al. 2004): H/N × H/P, what word information lost leaves of 1. "
+        "Words on one side only is 0, on neither NaN.",
     ),
     MetricKind(
         "empty_references",

@@ -7,20 +7,17 @@ hashes with one without.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, InfrastructureError
-from pytest_audiobench.models.device.wire import batch_to_bytes, encoded, error_from_json, response_from_json
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.spec import ModelSpec
 
-LARGEST_REPLY = 2**30
 _LOG_LINES = 8
 
 
@@ -52,25 +49,26 @@ class SharedModel:
 
     def load(self) -> None:
         """Have the model loaded over there. Raises what loading raises, InfrastructureError when the process died."""
-        reply = self._call({"do": "load", "spec": asdict(self._spec)})
-        self.hearing = Hearing(*reply["hearing"]) if reply["hearing"] else None
+        self.hearing = self._call({"do": "load"})["hearing"]
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One batch, one answer of the process. Raises InfrastructureError when it died."""
-        content, samples = batch_to_bytes(batch)
-        reply = self._call({"do": "ask", "spec": asdict(self._spec), **content}, samples)
+        # Clips' sources stay behind: an adapter is asked with what is heard.
+        heard = [ask._replace(request=replace(ask.request, clips=())) for ask in batch]
+        reply = self._call({"do": "ask", "batch": heard})
         self.oom_splits += reply["oom_splits"]
         self.peak_memory_bytes = reply["peak_memory_bytes"]
-        return [response_from_json(response) for response in reply["responses"]]
+        responses: list[Response] = reply["responses"]
+        return responses
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _call(self, message: Mapping[str, Any], samples: bytes = b"") -> dict[str, Any]:
+    def _call(self, message: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            reply = self._exchange(message, samples)
+            reply = self._exchange(message)
         except BaseException as error:
             # A reply that is still to come must never be taken for that to the next message: begin anew.
             self.close()
@@ -78,17 +76,15 @@ class SharedModel:
                 raise self._gone_error(error) from error
             raise
         if "error" in reply:
-            raise error_from_json(reply)
+            raise reply["error"]
         return reply
 
-    def _exchange(self, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+    def _exchange(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if self._connection is None:
             self._connection = Client(self._address.socket, authkey=bytes.fromhex(self._address.key))
         self._sent += 1
-        self._connection.send_bytes(encoded({**message, "number": self._sent}))
-        if message["do"] == "ask":
-            self._connection.send_bytes(samples)
-        reply: dict[str, Any] = json.loads(self._connection.recv_bytes(LARGEST_REPLY))
+        self._connection.send({**message, "spec": self._spec, "number": self._sent})
+        reply: dict[str, Any] = self._connection.recv()
         if reply.get("number") != self._sent:
             raise FatalError(
                 f"the process that holds {self.spec} on {self._address.device} answered another message "

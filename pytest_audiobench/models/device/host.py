@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
-from pytest_audiobench.models.device.wire import batch_from_bytes, encoded, error_to_json, response_to_json
+from pytest_audiobench import errors
+from pytest_audiobench.models.messages import Ask
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.spec import ModelSpec
 
@@ -30,7 +31,7 @@ class Host:
         self._spec: ModelSpec | None = None
         self._turn = threading.Condition()
         self._busy = False
-        self._waiting: Counter[str] = Counter()
+        self._waiting: Counter[ModelSpec] = Counter()
         self._last_used = 0.0
         self._stays_s = 0.0
 
@@ -58,21 +59,19 @@ class Host:
         with connection:
             while True:
                 try:
-                    message = json.loads(connection.recv_bytes())
-                    samples = connection.recv_bytes() if message["do"] == "ask" else b""
-                    connection.send_bytes(self._answer(message, samples))
+                    connection.send_bytes(self._answer(connection.recv()))
                 except (EOFError, OSError):
                     return
 
-    def _answer(self, message: Mapping[str, Any], samples: bytes) -> bytes:
-        spec, number = ModelSpec(**message["spec"]), {"number": message["number"]}
+    def _answer(self, message: Mapping[str, Any]) -> bytes:
+        number = {"number": message["number"]}
         try:
-            with self._model_for(spec) as model:
-                hearing = list(getattr(model, "hearing", None) or ()) or None
-                reply = _ask(model, message, samples) if message["do"] == "ask" else {"hearing": hearing}
-            return encoded({**reply, **number})
+            with self._model_for(message["spec"]) as model:
+                is_asked = message["do"] == "ask"
+                reply = _ask(model, message["batch"]) if is_asked else {"hearing": getattr(model, "hearing", None)}
+            return pickle.dumps({**reply, **number})
         except Exception as error:
-            return encoded({**error_to_json(error), **number})
+            return pickle.dumps({"error": _known_error(error), **number})
 
     @contextmanager
     def _model_for(self, spec: ModelSpec) -> Iterator[Model]:
@@ -82,10 +81,10 @@ class Host:
         two workers with two models would else have them loaded anew for every batch.
         """
         with self._turn:
-            self._waiting[_name(spec)] += 1
+            self._waiting[spec] += 1
             while self._busy or not self._may_go(spec):
                 self._turn.wait(None if self._busy else self._stays_s / 4)
-            self._waiting[_name(spec)] -= 1
+            self._waiting[spec] -= 1
             self._busy = True
         try:
             if self._model is None or self._spec != spec:
@@ -106,21 +105,25 @@ class Host:
     def _may_go(self, spec: ModelSpec) -> bool:
         if self._spec is None or self._spec == spec:
             return True
-        return not self._waiting[_name(self._spec)] and time.monotonic() - self._last_used >= self._stays_s
+        return not self._waiting[self._spec] and time.monotonic() - self._last_used >= self._stays_s
 
 
-def _name(spec: ModelSpec) -> str:
-    return json.dumps(asdict(spec), sort_keys=True)
+def _known_error(error: Exception) -> Exception:
+    """An error as the nearest of its bases that every process knows; a RuntimeError for one of nobody here."""
+    kinds = (base for base in type(error).__mro__ if base.__module__ == errors.__name__)
+    if (kind := next(kinds, None)) is None:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    known: Exception = kind(str(error))
+    return known
 
 
-def _ask(model: Model, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
-    batch = batch_from_bytes(message, samples)
+def _ask(model: Model, batch: Sequence[Ask]) -> dict[str, Any]:
     splits, started = getattr(model, "oom_splits", 0), time.perf_counter()
     responses = model.ask(batch)
     share_s = (time.perf_counter() - started) / max(1, len(responses))
     return {
         # Waiting for other workers' batches is no part of this one's time.
-        "responses": [response_to_json(replace(response, share_s=share_s)) for response in responses],
+        "responses": [replace(response, share_s=share_s) for response in responses],
         "oom_splits": getattr(model, "oom_splits", 0) - splits,
         "peak_memory_bytes": getattr(model, "peak_memory_bytes", None),
     }

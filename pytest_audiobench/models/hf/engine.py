@@ -36,13 +36,14 @@ class OutOfMemory(Exception):
 class Setup:
     """How a checkpoint is made an engine of. ``shortest`` is the least number of samples a clip is filled up to.
 
-    ``options`` are those of the spec that the family takes, as written.
+    ``options`` are those of the spec that the family takes, as written; ``padding`` is the side of prompts in a batch.
     """
 
     load: Load
     rate_hz: int
     shortest: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+    padding: str = "left"
     threads: str | None = None
 
     @property

@@ -50,7 +50,7 @@ class Generator(Engine):
     def prove(self) -> Hearing:
         """A processor that is none drops the audio, and generation runs happily without it."""
         self._tokenizer = self.processor.tokenizer
-        self._tokenizer.padding_side = "left"
+        self._tokenizer.padding_side = self.setup.padding
         if self._tokenizer.pad_token_id is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         ends = self.model.generation_config.eos_token_id
@@ -128,7 +128,12 @@ class Generator(Engine):
 
     def _inputs(self, prompts: Sequence[Prompt]) -> Any:
         inputs = self._inputs_of(self.processor, prompts, self.setup.rate_hz)
-        if not inputs["attention_mask"][:, -1].all():
+        mask, padding = inputs["attention_mask"], self.setup.padding
+        if padding == "right" and not mask[:, 0].all():
+            raise FatalError(
+                f"the processor of {self.setup.folder} pads on the left whatever it is asked: leave padding=right out"
+            )
+        if padding == "left" and not mask[:, -1].all():
             raise FatalError(
                 f"the processor of {self.setup.folder} pads on the right, behind which a model goes on with "
                 "nonsense; give its family an inputs hook that pads on the left"

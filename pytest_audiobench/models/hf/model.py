@@ -36,6 +36,7 @@ from pytest_audiobench.models.hf.options import (
     DTYPES,
     FAMILY_OPTIONS,
     OPTIONS,
+    PADDINGS,
     check_template,
     has_cuda,
     label_map,
@@ -57,7 +58,8 @@ class HfModel:
     Options: ``device`` (default cuda where there is one, else cpu), ``device_map=auto`` (over several devices, by
     accelerate), ``dtype`` (bfloat16 on cuda, float32 on cpu), ``batch`` (most requests in a batch, 16), ``max_s``
     (most audio in a batch, 480 s), ``attn`` (attention implementation), ``pad_s`` (shorter clips are filled up with
-    silence to this length, as some models were trained), ``revision`` and ``download=yes`` for names on the hub,
+    silence to this length, as some models were trained), ``padding`` (the side on which a batch's shorter prompts are
+    filled up: left, or right to see what that does), ``revision`` and ``download=yes`` for names on the hub,
     ``trust=yes`` (run the code that comes with this very checkpoint).
     Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels`` or ``template``.
     """
@@ -82,6 +84,7 @@ class HfModel:
         self._batch = number("hf", self._options, "batch", 16, whole=True)
         self._max_s = number("hf", self._options, "max_s", 480.0)
         self._dtype = one_of("hf", self._options, "dtype", DTYPES)
+        self._padding = one_of("hf", self._options, "padding", PADDINGS) or "left"
         self._download = one_of("hf", self._options, "download", ("yes", "no")) == "yes"
         if one_of("hf", self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
             raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
@@ -140,6 +143,8 @@ class HfModel:
             if option in self._options and option not in family.options:
                 takes = ", ".join(family.options) or "none of its own"
                 raise UsageError(f"{option}=… does not apply to {self._target}, whose family's options are: {takes}")
+        if "padding" in self._options and family.engine != GENERATOR:
+            raise UsageError(f"padding=… does not apply to {self._target}, which is given no prompt of tokens")
         window_s = _WINDOW_S if family.many_windows else front_end.window_s
         return Limits(
             max_batch=int(self._batch),
@@ -173,6 +178,7 @@ class HfModel:
             "attention": self._options.get("attn", "default"),
             "front_end": f"{limits.rate_hz} Hz|window {limits.max_clip_s} s|pad {self.pad_s} s",
             "batch": f"{limits.max_batch} items|{limits.max_batch_s} s",
+            **({"padding": self._padding} if self._padding != "left" else {}),
             **({"chosen": written("", "", chosen)[2:]} if chosen else {}),
             **({"family": definition(self._family)} if is_added(self._family) else {}),
         }
@@ -231,6 +237,7 @@ class HfModel:
             self.limits.rate_hz,
             shortest=round(self.pad_s * self.limits.rate_hz),
             options={name: self._options[name] for name in FAMILY_OPTIONS if name in self._options},
+            padding=self._padding,
             threads=os.environ.get("AUDIOBENCH_THREADS"),
         )
         engine = family.hook("engine")

@@ -11,10 +11,14 @@ from pathlib import Path
 
 from pytest_audiobench.errors import UsageError
 
-OPTIONS = ("attn", "batch", "device", "device_map", "download", "dtype", "max_s", "pad_s", "revision", "trust")
+OPTIONS = (
+    *("attn", "batch", "device", "device_map", "download", "dtype", "max_s"),
+    *("pad_s", "padding", "revision", "trust"),
+)
 FAMILY_OPTIONS = ("beams", "labels", "language", "repetition_penalty", "template")
 DEVICE_MAPS = ("auto", "balanced", "sequential")
 DTYPES = ("float32", "bfloat16", "float16")
+PADDINGS = ("left", "right")
 
 
 def split_target(target: str) -> tuple[str, str | None]:

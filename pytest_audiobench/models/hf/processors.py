@@ -140,7 +140,7 @@ def tensors(
     tokens_of: Callable[[int], int],
     whole_window: bool = False,
 ) -> dict[str, torch.Tensor]:
-    """The tensors of ``texts``, padded on the left, and of ``clips``, in the order of the texts' audio tokens.
+    """The tensors of ``texts``, padded on the tokenizer's side, and of ``clips``, in the order of the audio tokens.
 
     ``tokens_of`` tells how many tokens so many frames of a clip become. ``whole_window`` is for encoders that take no
     less than the extractor's window.
@@ -179,9 +179,13 @@ def _tokens(processor: Any, texts: Sequence[str], counts: Iterator[int]) -> dict
     known = dict(zip(distinct, tokenizer(distinct)["input_ids"], strict=True))
     rows = [list(_with_audio_repeated(known[text], audio, counts)) for text in texts]
     width = max(map(len, rows))
-    tokens = torch.tensor([[tokenizer.pad_token_id] * (width - len(row)) + row for row in rows])
-    mask = torch.arange(width) >= width - torch.tensor([len(row) for row in rows])[:, None]
-    return {"input_ids": tokens, "attention_mask": mask.long()}
+    pads = [[tokenizer.pad_token_id] * (width - len(row)) for row in rows]
+    lengths, places = torch.tensor([len(row) for row in rows])[:, None], torch.arange(width)
+    if tokenizer.padding_side == "right":
+        tokens, mask = [row + pad for row, pad in zip(rows, pads, strict=True)], places < lengths
+    else:
+        tokens, mask = [pad + row for row, pad in zip(rows, pads, strict=True)], places >= width - lengths
+    return {"input_ids": torch.tensor(tokens), "attention_mask": mask.long()}
 
 
 def _with_audio_repeated(tokens: Sequence[int], audio: int, counts: Iterator[int]) -> Iterator[int]:

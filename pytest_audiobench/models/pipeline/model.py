@@ -25,10 +25,7 @@ from pytest_audiobench.models.pipeline.voices import Voices
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import check_options, parse_spec
 
-_PROMPTS = {
-    "transcribe": "Transcribe the speech.",
-    "describe": "Describe what is heard in a few words.",
-}
+_PROMPTS = {"transcribe": "Transcribe the speech.", "describe": "Describe what is heard in a few words."}
 
 
 class StoredResponse(Protocol):

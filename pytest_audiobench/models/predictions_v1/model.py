@@ -7,6 +7,7 @@ what is believed that of :mod:`predictions_reply`. Options are read without aski
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -27,7 +28,7 @@ from pytest_audiobench.models.run_server.url import check_address, checked_url, 
 from pytest_audiobench.models.spec import check_options, one_of, pinned_revision, written
 
 KNOWN = (
-    *("batch", "concurrency", "folder", "hints", "max_s", "payload", "pcm", "placeholder"),
+    *("batch", "concurrency", "folder", "generation", "hints", "max_s", "payload", "pcm", "placeholder"),
     *("rate", "retry_s", "revision", "serve", "timeout_s", "token_env", "url_file", "wait_s"),
 )
 
@@ -61,6 +62,7 @@ def _read_options(options: Mapping[str, str]) -> Settled:
         folder=Path(options["folder"]).expanduser() if options.get("folder") else None,
         max_s=_seconds(options, "max_s") if "max_s" in options else None,
         hints=bool(hints),
+        generation=_generation(options.get("generation", "")),
     )
     return Settled(
         form,
@@ -72,6 +74,23 @@ def _read_options(options: Mapping[str, str]) -> Settled:
         concurrency=_whole(options, "concurrency", 1),
         token_env=options.get("token_env"),
     )
+
+
+_SENT_ANYWAY = ("max_tokens", "temperature", "top_p", "max_length_seconds", "task", "choices")
+
+
+def _generation(text: str) -> tuple[tuple[str, str], ...]:
+    """``lora_scale:0;encoder_off:beats`` by key, in the order of the keys; a value that is no number is a text."""
+    pairs: dict[str, str] = {}
+    for part in text.split(";") if text else ():
+        name, _, value = part.partition(":")
+        if not (name.isidentifier() and value) or name in pairs or name in _SENT_ANYWAY:
+            raise UsageError(
+                f"generation={text} of an http model cannot be read at {part!r}: write KEY:VALUE;KEY:VALUE, each key "
+                f"once and none of {', '.join(_SENT_ANYWAY)}"
+            )
+        pairs[name] = value if _NUMBER.fullmatch(value) else json.dumps(value)
+    return tuple(sorted(pairs.items()))
 
 
 def _seconds(options: Mapping[str, str], name: str) -> float:
@@ -99,6 +118,7 @@ _BATCH = 64
 """Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
 _BATCH_S = 1200.0
 _MOST_CLIPS = 64
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?")
 _NAME = re.compile(r"[\w.-]{1,100}")
 """What may be repeated to the user: not a URL without its beginning, which may hold a password."""
 _ARRIVE_S = 30.0
@@ -118,7 +138,8 @@ class PredictionsModel:
     file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz), ``max_s`` (longer clips
     are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty for nothing), ``folder``
     (for files that file payloads have to write), ``revision`` (what its user calls the weights behind the server's
-    names), ``hints`` (yes or no: tell task and choices in generation_config, which the contract lets grow; default for
+    names), ``generation`` (further keys of generation_config for this model, ``lora_scale:0;encoder_off:beats``),
+    ``hints`` (yes or no: tell task and choices in generation_config, which the contract lets grow; default for
     servers of ours alone), ``token_env`` (the environment variable that holds a bearer token).
     """
 
@@ -162,6 +183,7 @@ class PredictionsModel:
             "audio": f"{form.payload} {form.pcm} {rate_hz} Hz",
             "placeholder": form.placeholder,
             **({"hints": "task, choices"} if form.hints else {}),
+            **({"generation": "; ".join(map(": ".join, form.generation))} if form.generation else {}),
             "window": "none" if form.max_s is None else f"{form.max_s:g} s",
             **({} if self._revision is None else {"revision": self._revision}),
         }

@@ -51,6 +51,8 @@ class Form(NamedTuple):
     folder: Path | None = None
     max_s: float | None = None
     hints: bool = False
+    generation: tuple[tuple[str, str], ...] = ()
+    """What else ``generation_config`` says, by key, each value as JSON."""
 
 
 def item(wire_id: str, ask: Ask, form: Form) -> Item:
@@ -113,7 +115,7 @@ def _generation(request: Request, form: Form) -> dict[str, Any]:
         config["task"] = request.task
         if request.choices:
             config["choices"] = list(request.choices)
-    return config
+    return {**config, **{name: json.loads(value) for name, value in form.generation}}
 
 
 def _audio(ask: Ask, number: int, form: Form) -> tuple[bytes, ...]:

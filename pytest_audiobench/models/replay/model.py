@@ -1,4 +1,4 @@
-"""A model that is asked nothing: it gives the answers of an earlier run, ours or a study's, to be scored again."""
+"""A model that is asked nothing: it gives the answers of an earlier run, ours or another tool's, to be scored again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _CRASHES = ("error", "unanswered")
 
 
 class Replay:
-    """``replay:TARGET``: a run's folder or ``predictions.jsonl``, or a study's folder or one of its files.
+    """``replay:TARGET``: a run's folder or ``predictions.jsonl``, a study's folder or one of its files, or the files
+    of any tool that has a reader.
 
-    Options for a run: ``model=ALIAS``, ``eval=PART_OF_A_NAME``, each needed only where answers would be
-    ambiguous. For a study: ``answers=reas|no_reas|…`` to whatever is asked (else each request says which it wants),
-    ``manifests=FOLDER`` (else those in the folder or above it), ``crashes=error|unanswered``.
+    Options for a run, and for another tool's: ``model=ALIAS``, ``eval=PART_OF_A_NAME``, each needed only where answers
+    would be ambiguous. For a study: ``answers=reas|no_reas|…`` to whatever is asked (else each request says which it
+    wants), ``manifests=FOLDER`` (else those in the folder or above it), ``crashes=error|unanswered``.
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -55,7 +56,7 @@ class Replay:
     def style(self) -> str:
         """The style in which a run's choices were asked with reasoning; "" where it tells none, or several."""
         file = self._target / _RUN_FILE if self._target.is_dir() else self._target
-        if not file.is_file() or not _is_run(file):
+        if not file.is_file() or _is_of_others(file) or not _is_run(file):
             return ""
         return recorded_style(file.with_name("run.json"), self.fingerprint()["recorded_model"])
 
@@ -65,15 +66,23 @@ class Replay:
         if not target.exists():
             raise UsageError(f"there is nothing at {target} to replay; name a run's folder or a folder of answers")
         if target.is_file():
+            if _is_of_others(target):
+                return self._texts(target)
             return self._run_answers(target) if _is_run(target) else self._study([target], target.parent)
         if (target / _RUN_FILE).is_file():
             return self._run_answers(target / _RUN_FILE)
         from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 
         files = files_of_answers(target)
-        if not files:
-            raise UsageError(f"{target} holds no answers to replay: neither {_RUN_FILE} nor other *.jsonl files")
+        if not files or all(map(_is_of_others, files)):
+            return self._texts(target)
         return self._study(files, target)
+
+    def _texts(self, target: Path) -> Answers:
+        from pytest_audiobench.models.replay.recorded_texts import TextAnswers
+
+        self._refuse(_STUDY_OPTIONS, f"{target} holds another tool's answers, whose options are", _RUN_OPTIONS)
+        return TextAnswers(target, self._options.get("model"), self._options.get("eval"))
 
     def _run_answers(self, file: Path) -> Answers:
         self._refuse(_STUDY_OPTIONS, f"{file} holds a run of this project, whose options are", _RUN_OPTIONS)
@@ -96,6 +105,16 @@ class Replay:
         given = next((option for option in others if option in self._options), None)
         if given is not None:
             raise UsageError(f"{given}=… does not apply: {why} {', '.join(own)}")
+
+
+def _is_of_others(file: Path) -> bool:
+    """Whether it holds objects or a table that are neither a run's nor a study's."""
+    from pytest_audiobench.compat.answer_files import AnswerFile
+    from pytest_audiobench.compat.faithfulness_study.replay import FIELDS
+
+    answers = AnswerFile(file)
+    is_ours = any(field in answers.first for field in FIELDS) or {"outputs", "sample_id"} <= answers.first.keys()
+    return not is_ours and (bool(answers.first) or file.suffix.lower() not in (".jsonl", ".ndjson"))
 
 
 def _is_run(file: Path) -> bool:

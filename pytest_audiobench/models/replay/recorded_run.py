@@ -48,7 +48,7 @@ class RunAnswers:
         rows = [row for row in _rows(file) if among is None or among in row.eval]
         if not rows:
             raise UsageError(f"{file} holds no answers" + (f" of an eval named like {among!r}" if among else ""))
-        chosen = _one_model(file, Counter(row.model for row in rows), model)
+        chosen = chosen_model(file, Counter(row.model for row in rows), model, "model=ALIAS")
         self._responses = _by_key(file, [row for row in rows if row.model == chosen])
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
@@ -102,15 +102,18 @@ def _output(row: OutputRow | AnswerOutput) -> Output:
     return Output(tuple(parts), known_finish(row.finish), row.score)
 
 
-def _one_model(file: Path, counts: Counter[str], model: str | None) -> str:
-    listed = ", ".join(f"{alias} ({count} answers)" for alias, count in sorted(counts.items()))
-    if model is None:
-        if len(counts) > 1:
-            raise UsageError(f"{file} holds several models' answers: {listed}; choose one with model=ALIAS")
-        return next(iter(counts))
-    if model not in counts:
-        raise UsageError(f"{file} holds no answers of model {model!r}; it holds {listed}")
-    return model
+def chosen_model(place: Path, counts: Counter[str], model: str | None, written: str) -> str:
+    """``model``, or the only one of whose answers there are ``counts``. Raises UsageError for none, and for several.
+
+    ``written`` is how the option is said to be written.
+    """
+    listed = ", ".join(f"{name} ({count} answers)" for name, count in sorted(counts.items()))
+    if model is None and len(counts) > 1:
+        raise UsageError(f"{place} holds several models' answers: {listed}; choose one with {written}")
+    chosen = next(iter(counts)) if model is None else model
+    if chosen not in counts:
+        raise UsageError(f"{place} holds no answers of model {chosen!r}; it holds {listed}")
+    return chosen
 
 
 def _by_key(file: Path, rows: list[_Row]) -> dict[_Key, Response]:

@@ -202,7 +202,7 @@ def bioacoustic_scorer(
     named = "|names:synonyms" if synonyms else ""
     return Scorer(
         "bioacoustic",
-        f"bioacoustic:{task}|v:{1 if captions else 2}|{rules[task]}{named}",
+        f"bioacoustic:{task}|v:2|{rules[task]}{named}",
         parse,
         score,
         METRICS[task],

@@ -18,12 +18,7 @@ from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
 from pytest_audiobench.protocols.bioacoustic.matching import nearest
-from pytest_audiobench.protocols.bioacoustic.pipeline import (
-    Steps,
-    process,
-    steps_of_run,
-    steps_of_score_from_file,
-)
+from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of

@@ -23,6 +23,7 @@ from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import hears_none, spoken
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
+from pytest_audiobench.protocols.transcription.texts import NUMBER_WORDS
 
 Unit: TypeAlias = Literal["", "Hz", "dB"]
 
@@ -34,35 +35,11 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
 _UNIT = (
     "khz|hz|kilohertz|hertz|db|decibels?|milliseconds?|m?s|secs?|seconds?|min|minutes?|hours?|percent|times|years?|k"
 )
-_SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_WORDS = {word: number for number, word in enumerate(_SMALL)} | {"single": 1, "dozen": 12, "none": 0}
-_WORDS |= {word: 10 * place for place, word in enumerate(_TENS, start=2)}
+_WORDS = {**NUMBER_WORDS, "single": 1, "dozen": 12, "none": 0}
+_ONES = [word for word, number in NUMBER_WORDS.items() if 1 <= number <= 9]
+_TENS = [word for word, number in NUMBER_WORDS.items() if number >= 20]
 _LARGE = r"(?!\s(?:hundred|thousand|million)\b)"
-NUMBER_WORD = (
-    rf"(?:{'|'.join(_TENS)})[-\s]?(?:{'|'.join(_SMALL[1:10])})|{'|'.join(sorted(_WORDS, key=len, reverse=True))}"
-)
+NUMBER_WORD = rf"(?:{'|'.join(_TENS)})[-\s]?(?:{'|'.join(_ONES)})|{'|'.join(sorted(_WORDS, key=len, reverse=True))}"
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,12})(?:\.\d{1,20})?(?:e[+-]?\d{1,2}\b)?"
 _FIGURE = rf"(?<![\w.,^])[-+]?{_DIGITS}"
 _QUANTITY = re.compile(

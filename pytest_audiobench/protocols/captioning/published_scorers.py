@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.definitions import captions
 from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor
-from pytest_audiobench.metrics.tokenizers import bleu_signature
+from pytest_audiobench.metrics.tokenizers import bleu_signature, tokenized
 from pytest_audiobench.protocols.captioning.words import (
     WORDNET,
     Scored,
@@ -22,9 +22,13 @@ from pytest_audiobench.protocols.captioning.words import (
 )
 from pytest_audiobench.protocols.free_text import read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.translation.bleu import NOPUNCT, RAW, Norm, says_nothing
+from pytest_audiobench.protocols.transcription.published_scorers import salmonn_text
+from pytest_audiobench.protocols.transcription.texts import jiwer_words
+from pytest_audiobench.protocols.translation.bleu import Norm
+from pytest_audiobench.protocols.translation.published_scorers import NO_ASCII
 
 _PUNKT = "tokenizers/punkt_tab"
+_WORDS = Norm("13a", partial(tokenized, "13a"))
 
 
 def published_scorers() -> Iterator[Scorer]:
@@ -47,7 +51,7 @@ def published_scorers() -> Iterator[Scorer]:
     )
     yield Scorer(
         "nota",
-        f"cap:nota|v:1|tok:whitespace|cider:set|{made_with('pycocoevalcap')}",
+        f"cap:nota|v:2|tok:whitespace|cider:set|{made_with('pycocoevalcap')}",
         read_text,
         lambda sample, answer: {},
         ("cider_d",),
@@ -64,7 +68,7 @@ def published_scorers() -> Iterator[Scorer]:
     )
     yield Scorer(
         "ultraeval",
-        f"cap:ultraeval|v:1|tok:ptb-like|cider:set|{made_with('pycocoevalcap')}",
+        f"cap:ultraeval|v:2|tok:ptb-like|cider:set|{made_with('pycocoevalcap')}",
         read_text,
         _score_ultraeval,
         ("cider_d", "rouge_l", "coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
@@ -73,7 +77,7 @@ def published_scorers() -> Iterator[Scorer]:
     )
     yield Scorer(
         "salmonn-repro",
-        "cap:salmonn-repro|v:1|tok:nltk-punkt+ptb-like|wordnet:yes|cider:set|spice:1.0|"
+        "cap:salmonn-repro|v:2|tok:nltk-punkt+ptb-like|wordnet:yes|cider:set|spice:1.0|"
         + made_with("nltk", "pycocoevalcap"),
         read_text,
         partial(_score_meteor, "word_tokenize", True),
@@ -81,7 +85,18 @@ def published_scorers() -> Iterator[Scorer]:
         together=spider_of_words,
         missing_parts=lambda: lacks_data(WORDNET, _PUNKT) or captions.lacks_spice(),
     )
-    for norm, suffix in ((RAW, ""), (NOPUNCT, "-nopunct")):
+    for keep, name in ((False, "salmonn-repro-pairs"), (True, "salmonn-repro-pairs-keep")):
+        yield Scorer(
+            name,
+            f"cap:{name}|v:1|norm:lower+nopunct+notags|skip:{'none' if keep else 'unended'}|wordnet:yes|"
+            + made_with("nltk"),
+            read_ended_text,
+            partial(_score_pairs, keep),
+            ("meteor",),
+            companions=() if keep else ("salmonn-repro-pairs-keep",),
+            missing_parts=lambda: lacks_data(WORDNET),
+        )
+    for norm, suffix in ((_WORDS, ""), (NO_ASCII, "-nopunct")):
         keeping = f"salmonn-repro-music{suffix}-keep"
         yield _salmonn_repro_music(f"salmonn-repro-music{suffix}", norm, (keeping,))
         yield _salmonn_repro_music(keeping, norm, ())
@@ -114,6 +129,15 @@ def _score_meteor(tokenizer: str, of_all: bool, sample: Sample, answer: Answer) 
     return {"meteor": meteor(tokenize(answer.value or ""), [tokenize(truth) for truth in truths])}
 
 
+def _score_pairs(keep: bool, sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+    """The mean METEOR against each reference, which the reproduction of SALMONN has as a row of its own."""
+    if answer.status == "truncated" and not keep:
+        return None
+    words = jiwer_words(salmonn_text(answer.value or ""))
+    values = [meteor(words, [jiwer_words(salmonn_text(truth))]) for truth in sample.truths]
+    return {"meteor": sum(values) / len(values)}
+
+
 def _cider_of_texts(scored: Scored) -> Sequence[Mapping[str, float]]:
     each = captions.cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
     return [{"cider_d": value, captions.CIDER_SET: distinct(scored)} for value in each]
@@ -125,10 +149,10 @@ def _score_ultraeval(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> Scorer:
-    skip = "unended+empty+null" if companions else "none"
+    rule = f"norm:{norm.name}|skip:{'unended' if companions else 'none'}|rouge:stems+{made_with('rouge_score')}"
     return Scorer(
         name,
-        f"cap:{name}|v:1|norm:{norm.name}|skip:{skip}|rouge:{made_with('rouge_score')}|{bleu_signature('13a', '1')}",
+        f"cap:{name}|v:2|{rule}|{bleu_signature('13a', '1')}",
         read_ended_text,
         partial(_score_music, norm, bool(companions)),
         ("bleu", "rouge_l_google"),
@@ -138,11 +162,10 @@ def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> 
 
 
 def _score_music(norm: Norm, skips: bool, sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-    text = answer.value or ""
-    if skips and (answer.status == "truncated" or says_nothing(text)):
+    if skips and answer.status == "truncated":
         return None
-    candidate, true = norm.rewrite(text), norm.rewrite(sample.reference)
+    candidate, true = norm.rewrite(answer.value or ""), norm.rewrite(sample.reference)
     return {
         **bleu_statistics(candidate, [true], "13a"),
-        "rouge_l_google": captions.rouge_google("rougeL", candidate, true, stemmed=False)[2],
+        "rouge_l_google": captions.rouge_google("rougeL", candidate, true, stemmed=True)[2],
     }

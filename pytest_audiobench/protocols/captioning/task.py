@@ -72,11 +72,11 @@ def captioning(
 
     The default scorer is ``captions``: CIDEr-D, ROUGE-L and METEOR without synonyms, on COCO's words. Further ones:
     ``rouge-google``; ``meteor`` (with WordNet), ``spider`` and ``bertscore`` where their parts are on this machine; and
-    the rules of ``cmi-bench``, ``cmi-bench-meteor``, ``nota``, ``audiobench``, ``ultraeval``, ``salmonn-repro`` and
-    ``salmonn-repro-music`` (with ``-nopunct``, ``-keep``). A scorer of one's own, such as
-    :func:`~pytest_audiobench.protocols.embedding_similarity.embedded`, can stand among the names. The samples'
-    references are all counted, unless a published rule takes one. Raises UsageError for an unknown scorer, and for one
-    that lacks its parts.
+    the rules of ``cmi-bench``, ``cmi-bench-meteor``, ``nota``, ``audiobench``, ``ultraeval``, ``salmonn-repro``,
+    ``salmonn-repro-pairs`` (with ``-keep``) and ``salmonn-repro-music`` (with ``-nopunct``, ``-keep``). A scorer of
+    one's own, such as :func:`~pytest_audiobench.protocols.embedding_similarity.embedded`, can stand among the names.
+    The samples' references are all counted, unless a published rule takes one. Raises UsageError for an unknown
+    scorer, and for one that lacks its parts.
     """
     family_scorers = (*word_scorers(), *model_scorers(), *published_scorers())
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)

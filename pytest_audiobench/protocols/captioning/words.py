@@ -29,7 +29,7 @@ def word_scorers() -> Iterator[Scorer]:
     """``captions`` (the default), ``rouge-google``, ``meteor`` and ``spider``."""
     yield Scorer(
         "captions",
-        f"cap:captions|v:1|tok:ptb-like|cider:set|{made_with('pycocoevalcap', 'nltk')}",
+        f"cap:captions|v:2|tok:ptb-like|cider:set|{made_with('pycocoevalcap', 'nltk')}",
         read_text,
         _score_words,
         ("cider_d", "rouge_l", "meteor_nosyn"),
@@ -46,7 +46,7 @@ def word_scorers() -> Iterator[Scorer]:
     )
     yield Scorer(
         "meteor",
-        f"cap:meteor|v:1|tok:ptb-like|wordnet:yes|{made_with('nltk')}",
+        f"cap:meteor|v:2|tok:ptb-like|wordnet:yes|{made_with('nltk')}",
         read_text,
         lambda sample, answer: {
             "meteor": meteor(caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths])
@@ -56,7 +56,7 @@ def word_scorers() -> Iterator[Scorer]:
     )
     yield Scorer(
         "spider",
-        f"cap:spider|v:1|tok:ptb-like|cider:set|spice:1.0|{made_with('pycocoevalcap')}",
+        f"cap:spider|v:2|tok:ptb-like|cider:set|spice:1.0|{made_with('pycocoevalcap')}",
         read_text,
         lambda sample, answer: {},
         ("spider", "cider_d", "spice"),

@@ -241,7 +241,7 @@ _READINGS = (
         "tags:mtg-substring|v:1|unanswered:scores-0|match:substring|undefined-labels:left-out(roc),0(pr)",
         _parse_substrings,
         _score_substrings,
-        ("roc_auc", "average_precision_all_labels"),
+        ("roc_auc", "average_precision_all_labels", "roc_auc_all_labels"),
         missing_parts=ranking.lacks_scikit_learn,
     ),
     Scorer(

@@ -171,7 +171,7 @@ def _true_option(sample: Sample) -> str:
     return f"({letter}) {sample.reference}" if letter else sample.reference
 
 
-SQQA, SLOT = "sqqa", "slot"
+SQQA, SLOT, SAC = "sqqa", "slot", "sac"
 _READ = 20_000
 _VERDICT = re.compile(r"""["']Correct["']\s{0,20}:\s{0,20}(True|False)\b""", re.I)
 
@@ -189,6 +189,21 @@ def _sqqa_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "enough. Give a short reason.\n\n"
         f"Question: {sample.metadata.get('transcript') or sample.question}\n"
         f"Standard answer: {text_list(sample.truths)}\n"
+        f"Answer to be checked: {shortened(answer)}\n\n"
+        'Reply with a Python dictionary and nothing else: {"Correct": True or False, "Reason": "why"}'
+    )
+    return (Message("user", (text,)),)
+
+
+def _sac_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
+    """What sounds behind the speaker in place of a standard answer, as SALMONN's judge of co-reasoning has it."""
+    text = (
+        "In a recording somebody asks a question while something else sounds in the background; the question is to be "
+        "answered by that sound. You are given a description of the background, the question and an answer. Judge "
+        "whether the answer is correct: it answers the question, and what it says fits the background. Give a short "
+        "reason.\n\n"
+        f"Background: {sample.metadata.get('background') or text_list(sample.truths)}\n"
+        f"Question: {sample.metadata.get('transcript') or sample.question}\n"
         f"Answer to be checked: {shortened(answer)}\n\n"
         'Reply with a Python dictionary and nothing else: {"Correct": True or False, "Reason": "why"}'
     )
@@ -413,6 +428,9 @@ def judgings() -> tuple[Judging, ...]:
         ),
         judging_of(
             SQQA, _sqqa_prompt, worded(sqqa_verdict, "true", "false"), short, "sqqa-judge", norm="correct-true-false"
+        ),
+        judging_of(
+            SAC, _sac_prompt, worded(sqqa_verdict, "true", "false"), short, "sac-judge", norm="correct-true-false"
         ),
         judging_of(SLOT, _slot_prompt, yes_no, Settings(max_new_tokens=16), "slot-judge", norm="first-word-yes-no"),
         _mmau_pro_judging(),

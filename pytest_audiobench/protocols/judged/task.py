@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import free_stage, question_of
-from pytest_audiobench.protocols.judged import default_judgings, published_judgings
+from pytest_audiobench.protocols.judged import air_bench, default_judgings, published_judgings
+from pytest_audiobench.protocols.judged.jasco import jasco_judging
 from pytest_audiobench.protocols.protocol import Judging, Protocol, with_recorded_options
 
 
@@ -24,9 +25,12 @@ def judged(
 
     The scorers are ``yes-no`` (the default; ours, strict), ``beans-yes-no``, ``rubric`` (points from 0 to 1),
     ``extract`` (which of the sample's choices an answer names), ``sakura-judge``, ``sqqa-judge``, ``slot-judge``,
-    ``audiobench-judge`` (0 to 5), ``audiobench-binary-judge`` (0 or 1), both with ``-published``, ``mmau-pro-judge`` (1
-    to 5), ``voicebench-open`` (1 to 5, without a reference), ``voicebench-qa``, ``big-bench-audio`` and
-    ``speech-ifeval-cot``. One that leaves out answers whose verdict it cannot read brings its twin that keeps them.
+    ``sac-judge``, ``audiobench-judge`` (0 to 5), ``audiobench-binary-judge`` (0 or 1), both with ``-published``,
+    ``mmau-pro-judge`` (1 to 5), ``voicebench-open`` (1 to 5, without a reference), ``voicebench-qa``,
+    ``big-bench-audio``, ``speech-ifeval-cot``, ``jasco-judge`` (0 to 2), ``jasco-best-mean`` (the best of each clip),
+    ``air-bench-chat`` (1 to 10, asked twice with places swapped; with ``-published``, ``-first`` and ``-second``), and
+    ``align`` and ``air-bench-align`` (the option that a free answer decides for). One that leaves out answers whose
+    verdict it cannot read brings its twin that keeps them.
     What ``protocol`` reads by rule stays first, and how far the judges agree with it, and with one another, is recorded
     beside. Without ``protocol`` the sample's question is asked as it stands, or ``prompt`` in its place, "" for the
     clips alone. ``rubric`` is the name of one in ``RUBRICS``, or a text of one's own; ``own`` are judgings of one's
@@ -60,6 +64,9 @@ def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
         default_judgings.rubric_judging(rubric),
         default_judgings.extract_judging(),
         *published_judgings.judgings(),
+        jasco_judging(),
+        *air_bench.chat_judgings(),
+        *air_bench.align_judgings(),
     )
 
 

@@ -166,6 +166,7 @@ def agreement(first: Scorer, second: Scorer) -> Scorer:
         score=_agreement_statistics,
         metrics=("judge_agreement", "judge_kappa"),
         judge=first.judge,
+        further_judges=first.further_judges,
     )
 
 

@@ -2,12 +2,18 @@ r"""The parsers of "Investigating Faithfulness in Large Audio Language Models" (
 
 They are kept to repeat that study's numbers, not to be used for new ones. Run-time parsers:
 
-- the first letter A to J in parentheses; else the whole text equals a choice (letters and digits compared);
+- the first letter A to J in parentheses; else the whole text equals a choice (without punctuation and case);
   else the first letter followed by ``.`` or ``:``; else the first (Audio Flamingo 3) or last (Qwen2.5-Omni) letter
-  that stands alone, in either case. So the article "a" reads as A, the pronoun "I" as I, and on texts without a
-  parenthesis a refusal reads as an option;
+  that stands alone, in either case. Alone is what no letter A to Z touches, so that Chinese characters and accented
+  letters end a word. So the article "a" reads as A, the pronoun "I" as I, and on texts without a parenthesis a
+  refusal reads as an option;
 - Audio Flamingo 3 with reasoning: only the last sentence is read; without reasoning the whole text;
-- Qwen2.5-Omni: a ``<Conclusion>`` of a single letter, A to Z, comes before all.
+- Qwen2.5-Omni: a ``<Conclusion>`` of a single letter, A to Z, comes before all (the study looked for one in answers
+  with reasoning alone; all of its recorded ones without are read alike);
+- on MMAU no text equals a choice: the study's manifest has no list of them (``..._mmau``);
+- Qwen2-Audio and SALMONN: the first letter in parentheses, else before a closing one ("audio)" is O), else behind an
+  opening one ("(none" is N), else the whole text, of SALMONN's without full stops around it. Letters are compared with
+  capitals as they stand, so that "(b)" is always wrong; certain phrases without such a letter are a refusal.
 
 Recovery afterwards, over all rows, made for the texts of Audio Flamingo 3:
 
@@ -34,16 +40,22 @@ from pytest_audiobench.protocols.multiple_choice.published_scorers import unansw
 from pytest_audiobench.protocols.protocol import Answer
 
 _BRACKETED = re.compile(r"\(([A-J])\)", re.I)
-_POINTED = re.compile(r"\b([A-J])[.:]", re.I)
+_POINTED = re.compile(r"(?:^|[^a-zA-Z])([A-J])[.:]", re.I)
 # The character on either side is used up: "I'd" gives I and not D.
-_STANDALONE = re.compile(r"(?:^|\W)([A-J])(?:\W|$)", re.I)
-_CONCLUSION = re.compile(r"<Conclu[^<>]{0,40}>\s*\(?([A-Z])\)?\s*</Conclu", re.I)
+_STANDALONE = re.compile(r"(?:^|[^a-zA-Z])([A-J])(?:[^a-zA-Z]|$)", re.I)
+_CONCLUSION = re.compile(r"\n|<Conclu|>(?=\s*([A-Z])\s*</Conclu.*?>)", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _ANNOUNCED = re.compile(r"(?:answer|choice|option|is)[\s:]*\(?([A-J])\b", re.I)
 _ANNOUNCED_BARE = re.compile(r"(?:answer|option|choice|is)[\s:]*([A-J])\b", re.I)
 _AT_THE_END = re.compile(r"\b([B-HJ])\W*$")
 _WORD = re.compile(r"\w+")
-_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_PUNCTUATION = re.compile(r"[^\w\s]")
+_IN_PARENTHESES = tuple(re.compile(pattern) for pattern in (r"\(([a-zA-Z])\)", r"([a-zA-Z])\)", r"\(([a-zA-Z])"))
+_REFUSALS = (
+    *("cannot be determined", "none of the choices", "ambiguous"),
+    *("not enough information", "no definitive answer"),
+)
+_REFUSALS_QWEN2 = (*_REFUSALS, "not have enough information", "cannot determine")
 _CRASHED = "CRASH:"
 
 _SUFFIXES = (
@@ -69,11 +81,29 @@ def runtime_af3_direct(text: str, choices: tuple[str, ...], finish: Finish = "st
     return _answer(_runtime(text, choices, last=False), text, choices, finish)
 
 
+def runtime_af3_direct_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """The same as it was run on MMAU, without a list of choices."""
+    return _answer(_runtime(text, (), last=False), text, choices, finish)
+
+
 def runtime_qwen(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
     """Qwen2.5-Omni, with and without reasoning."""
-    concluded = _CONCLUSION.search(text)
-    letter = concluded[1].upper() if concluded else _runtime(text, choices, last=True)
-    return _answer(letter, text, choices, finish)
+    return _answer(_concluded(text) or _runtime(text, choices, last=True), text, choices, finish)
+
+
+def runtime_qwen_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """The same as it was run on MMAU, without a list of choices."""
+    return _answer(_concluded(text) or _runtime(text, (), last=True), text, choices, finish)
+
+
+def runtime_qwen2_audio(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """Qwen2-Audio, in both turns and without reasoning (qwen_utils.py)."""
+    return _parenthesised(text.strip(), _REFUSALS_QWEN2, text, choices, finish)
+
+
+def runtime_salmonn(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """SALMONN, the same (salmonn_utils.py)."""
+    return _parenthesised(text.strip().strip(".").strip(), _REFUSALS, text, choices, finish)
 
 
 def recovered(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
@@ -98,12 +128,35 @@ def _answer(letter: str | None, text: str, choices: tuple[str, ...], finish: Fin
     return unanswered(text, finish)
 
 
+def _parenthesised(
+    shown: str, refusals: tuple[str, ...], text: str, choices: tuple[str, ...], finish: Finish
+) -> Answer:
+    matches = (pattern.search(shown) for pattern in _IN_PARENTHESES)
+    letter = next((match[1] for match in matches if match), None)
+    if letter is None and len(shown) == 1 and shown.isalpha():
+        letter = shown.upper()
+    if letter is None and any(words in shown.lower() for words in refusals):
+        return Answer("refused")
+    return _answer(letter, text, choices, finish)
+
+
+def _concluded(text: str) -> str | None:
+    """The letter in the first ``<Conclu…>`` element; its opening tag ends on its line, wherever a ``>`` stands."""
+    opened = False
+    for mark in _CONCLUSION.finditer(text):
+        if mark[0] != ">":
+            opened = mark[0] != "\n"
+        elif opened:
+            return mark[1].upper()
+    return None
+
+
 def _runtime(text: str, choices: tuple[str, ...], *, last: bool) -> str | None:
     if bracketed := _BRACKETED.search(text):
         return bracketed[1].upper()
-    shown = _alphanumeric(text)
+    shown = _simplified(text)
     for letter, choice in zip(LETTERS, choices, strict=False):
-        if shown == _alphanumeric(choice):
+        if shown == _simplified(choice):
             return letter
     if pointed := _POINTED.search(text):
         return pointed[1].upper()
@@ -155,8 +208,8 @@ def sentences(text: str) -> list[str]:
     return _SENTENCE_END.split(text.strip())
 
 
-def _alphanumeric(text: str) -> str:
-    return _NOT_ALPHANUMERIC.sub("", text.lower())
+def _simplified(text: str) -> str:
+    return _PUNCTUATION.sub("", text).strip().lower()
 
 
 def _stem(word: str) -> str:

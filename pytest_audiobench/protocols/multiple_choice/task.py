@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.sample import LETTERS, UNLISTED, Sample, letter_of
+from pytest_audiobench.datasets.sample import LETTERS, TRUE_LETTER, UNLISTED, Sample, letter_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols import free_text, text_encoders
@@ -38,6 +38,7 @@ class Rule(NamedTuple):
     unread: Literal["wrong", "skipped", "drawn"] = "wrong"
     companions: tuple[str, ...] = ()
     counted: tuple[Status, ...] = ("out_of_range",)
+    version: int = 1
 
     def points(self, sample: Sample, answer: Answer) -> float | None:
         """1 for a right answer, 0 for a wrong one; None for one that is left out."""
@@ -70,11 +71,11 @@ def _same_tokens_lettered(sample: Sample, letter: str) -> bool:
 
 def _study_letter(sample: Sample, letter: str) -> bool:
     """The study knew one true letter: its own where the data set records it, else the first where choices repeat."""
-    return letter == (sample.metadata.get("faithfulness_letter") or letter_of(sample))
+    return letter == (sample.metadata.get(TRUE_LETTER) or letter_of(sample))
 
 
-def _study(read: Parser) -> Rule:
-    return Rule(read, _study_letter, "study defects kept")
+def _study(read: Parser, version: int = 1) -> Rule:
+    return Rule(read, _study_letter, "study defects kept", version=version)
 
 
 RULES: Mapping[str, Rule] = {
@@ -97,9 +98,13 @@ RULES: Mapping[str, Rule] = {
     "voicebench": Rule(published_scorers.read_kimi, _same_letter, unread="drawn"),
     "kimi-vb": Rule(published_scorers.read_kimi, _same_letter, unread="drawn"),
     "ultraeval": Rule(published_scorers.read_ultraeval, _same_letter),
-    "faithfulness-runtime-af3": _study(faithfulness_scorers.runtime_af3),
-    "faithfulness-runtime-af3-direct": _study(faithfulness_scorers.runtime_af3_direct),
-    "faithfulness-runtime-qwen": _study(faithfulness_scorers.runtime_qwen),
+    "faithfulness-runtime-af3": _study(faithfulness_scorers.runtime_af3, 2),
+    "faithfulness-runtime-af3-direct": _study(faithfulness_scorers.runtime_af3_direct, 2),
+    "faithfulness-runtime-af3-direct-mmau": _study(faithfulness_scorers.runtime_af3_direct_mmau),
+    "faithfulness-runtime-qwen": _study(faithfulness_scorers.runtime_qwen, 2),
+    "faithfulness-runtime-qwen-mmau": _study(faithfulness_scorers.runtime_qwen_mmau),
+    "faithfulness-runtime-qwen2-audio": _study(faithfulness_scorers.runtime_qwen2_audio),
+    "faithfulness-runtime-salmonn": _study(faithfulness_scorers.runtime_salmonn),
     "faithfulness-recovered": _study(faithfulness_scorers.recovered),
     "faithfulness-recovered-mm": _study(faithfulness_scorers.recovered_mm),
     "faithfulness-recovered-mmau": _study(faithfulness_scorers.recovered_mmau),
@@ -115,16 +120,12 @@ PROMPTS: Mapping[str, str] = {
     "faithfulness-af3-reasoning": FAITHFULNESS_AF3_REASONING,
 }
 
-_PLACEHOLDERS = ("question", "options", "options_in_line", "options_dotted", "options_small")
+_PLACEHOLDERS = ("question", "options", "options_in_line", "options_dotted", "options_dotted_four", "options_small")
 
 
 @with_recorded_options
 def multiple_choice(
-    *scorers: str,
-    prompt: str = DEFAULT,
-    system: str | None = None,
-    encoder: str = "",
-    max_new_tokens: int = 256,
+    *scorers: str, prompt: str = DEFAULT, system: str | None = None, encoder: str = "", max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for one option by its letter, and read the answer by ``scorers``, the first as the headline.
 
@@ -134,13 +135,15 @@ def multiple_choice(
     ``voicebench-bbh`` (of yes or no, A or B) and ``mmau-pro`` (the option nearest in meaning by ``encoder``:
     ``static``, ``minilm`` or ``folder:PATH``); and the parsers of the faithfulness study, kept with their defects to
     repeat its numbers: ``faithfulness-runtime-af3`` (with reasoning), ``faithfulness-runtime-af3-direct`` (without),
-    ``faithfulness-runtime-qwen``, ``faithfulness-recovered`` (its rule for SAKURA), ``faithfulness-recovered-mm`` (for
-    MMAR), and ``faithfulness-recovered-mmau`` (the same as it was run on MMAU, without the list of choices).
+    ``faithfulness-runtime-qwen``, ``faithfulness-runtime-qwen2-audio``, ``faithfulness-runtime-salmonn``,
+    ``faithfulness-recovered`` (its rule for SAKURA), ``faithfulness-recovered-mm`` (for MMAR), and
+    ``faithfulness-recovered-mmau`` (the same as it was run on MMAU, without the list of choices, as
+    ``faithfulness-runtime-af3-direct-mmau`` and ``faithfulness-runtime-qwen-mmau``).
 
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}``, ``{options}`` (a line each, "(A) cat"),
-    ``{options_in_line}``, ``{options_dotted}`` (a line each, "A. cat") or ``{options_small}`` (in line, "(a) cat") are
-    filled in, ``{{`` and ``}}`` are braces; with "" the clips alone are sent, which ask themselves. ``system`` is a
-    system message.
+    ``{options_in_line}``, ``{options_dotted}`` (a line each, "A. cat"), ``{options_dotted_four}`` (the same to D, "D.
+    None" for one that is absent) or ``{options_small}`` (in line, "(a) cat") are filled in, ``{{`` and ``}}`` are
+    braces; with "" the clips alone are sent, which ask themselves. ``system`` is a system message.
     Raises UsageError for an unknown scorer or placeholder.
     """
     template = choice_template(PROMPTS.get(prompt, prompt))
@@ -182,11 +185,13 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
     if not template:
         return ""
     lines = option_lines(sample.choices)
+    dotted = [f"{letter}. {choice}" for letter, choice in _lettered(sample.choices)]
     values = {
         "question": free_text.question_of(sample),
         "options": "\n".join(lines),
         "options_in_line": " ".join(lines),
-        "options_dotted": "\n".join(f"{letter}. {choice}" for letter, choice in _lettered(sample.choices)),
+        "options_dotted": "\n".join(dotted),
+        "options_dotted_four": "\n".join([*dotted, *(f"{letter}. None" for letter in DRAWN_FROM[len(dotted) :])]),
         "options_small": " ".join(f"({letter.lower()}) {choice}" for letter, choice in _lettered(sample.choices)),
     }
     return free_text.filled_template(template, {**values, **more})
@@ -202,7 +207,8 @@ def _scorer(name: str, rule: Rule, options: str) -> Scorer:
         return None if points is None else {"correct": points}
 
     unread = "1/4" if rule.unread == "drawn" else rule.unread
-    signature = f"mcq:{name}|v:1|unanswered:{unread}|options:{options}{'|note:' * bool(rule.note)}{rule.note}"
+    note = "|note:" * bool(rule.note) + rule.note
+    signature = f"mcq:{name}|v:{rule.version}|unanswered:{unread}|options:{options}{note}"
     return Scorer(name, signature, parse, score, ("accuracy",), companions=rule.companions)
 
 

@@ -115,7 +115,7 @@ def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
 
     return Scorer(
         name,
-        f"mcq:{name}|v:1|unanswered:wrong|{request}{'|note:' * bool(rule.note)}{rule.note}",
+        f"mcq:{name}|v:{rule.version}|unanswered:wrong|{request}{'|note:' * bool(rule.note)}{rule.note}",
         parse,
         score,
         kind.metrics(of_study),

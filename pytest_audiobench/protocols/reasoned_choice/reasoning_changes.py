@@ -19,7 +19,9 @@ from pytest_audiobench.identity import seed as seed_of
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, Prompt, marked, prompt_digest, without_thoughts
 from pytest_audiobench.protocols.protocol import Earlier, Stage
-from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING
+
+MOST_REASONING = 16_000
+"""Characters of reasoning that are put back into a prompt: six times the longest of the study."""
 
 BY_RULE = ("early", "filler", "truncated", "shuffled", "inject")
 """The changes that :func:`changed` makes."""

@@ -26,8 +26,8 @@ from pytest_audiobench.protocols.protocol import (
     with_recorded_options,
 )
 from pytest_audiobench.protocols.reasoned_choice import answer_comparison, reasoning_changes
-from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING, Asking, StyleName, style_named
-from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import changed
+from pytest_audiobench.protocols.reasoned_choice.prompt_styles import Asking, StyleName, style_named
+from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import MOST_REASONING, changed
 
 
 @with_recorded_options
@@ -43,6 +43,9 @@ def reasoned_choice(
     max_new_tokens: int | None = None,
 ) -> Protocol:
     """Ask for one option by its letter, after reasoning or without, in the words of ``style``.
+
+    The styles ``qwen2-audio`` and ``salmonn`` reason in a turn of its own (stage ``reasoning``); its last sentence,
+    which may hold the answer, is taken off, and what is left is put back when the answer is asked for (``answer``).
 
     With ``against_clean`` the same is asked first of the clips as they were before a perturbation changed them (stage
     ``clean``), and the two answers are compared: ``consistency``, ``flip_rate``, ``newly_unanswered`` and
@@ -67,7 +70,9 @@ def reasoned_choice(
         is_injected=injected,
     )
     request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
-    stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
+    if asking.is_in_two_turns:
+        request += f"|prompt:{asking.forced_digest(None)}"
+    stages = (*(asking.stages(CLEAN, unchanged=True) if against_clean else ()), *asking.stages())
     family_scorers = answer_comparison.choice_scorers(kind, request).values()
     return family_protocol("reasoned_choice", stages, family_scorers, scorers, "option", default=STRICT)
 
@@ -120,7 +125,7 @@ def conditioned_choice(
         raise UsageError(f"reasoning cannot be changed as {change!r}; there are {known}")
     asking = Asking(style_named(style), True, template, system, max_new_tokens)
     stages = [
-        asking.stage(),
+        *asking.stages(),
         asking.forced(CONDITIONED, lambda sample, earlier: asking.reasoning_of(earlier), forced_template),
     ]
     if change:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,6 +24,9 @@ COLLAR_S = 5.0
 """How far apart words may be that are the same, in tcpWER."""
 
 _MOST_TALKERS, _MOST_WORDS = 20, 10_000
+_MOST_STEPS = 100_000_000
+"""Of aligning utterances with streams, which takes meeteval some 2 s."""
+
 _MISSING = "{}, which computes {}, is not installed: pip install 'pytest-audiobench[meeting]'"
 
 
@@ -123,6 +127,40 @@ def _only_errors(logger: logging.Logger) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
+
+
+def lacks_meeteval() -> str:
+    """That the rates of streams cannot be had on this machine, in a sentence; "" where they can."""
+    return "" if _is_installed("meeteval") else _MISSING.format("meeteval", "orcwer and mimower")
+
+
+def stream_statistics(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -> dict[str, float]:
+    """Errors and words where what each speaker of the answer says is one stream, whoever it is in truth.
+
+    Of ORC every utterance, in their order, goes to the stream that has it best; of MIMO the order is kept within each
+    true speaker's utterances alone. Both lists are in order.
+    """
+    talkers: dict[str, list[str]] = {}
+    utterances = []
+    for event in truths:
+        if event.type == "speech":
+            utterances.append(" ".join(spoken_words(event.transcription)))
+            talkers.setdefault(event.speaker_id, []).append(utterances[-1])
+    streams = [" ".join(words) for words in talker_words(guesses)] or [""]
+    words, said = (sum(len(text.split()) for text in texts) for texts in (utterances, streams))
+    steps = max(words, 1) * len(talkers) * math.prod(len(stream.split()) + 1 for stream in streams)
+    if words and said and steps <= _MOST_STEPS:
+        from meeteval.wer import mimo_word_error_rate, orc_word_error_rate
+
+        with ExitStack() as levels:
+            for name in _LOGGERS:
+                levels.enter_context(_only_errors(logging.getLogger(name)))
+            rates = orc_word_error_rate(utterances, streams), mimo_word_error_rate(list(talkers.values()), streams)
+        orc, mimo = (float(rate.errors) for rate in rates)
+    else:
+        # meeteval has no session to score where a side has no words.
+        orc = mimo = float(words + said)
+    return {"orc_errors": orc, "orc_words": float(words), "mimo_errors": mimo, "mimo_words": float(words)}
 
 
 def _diarisation(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:

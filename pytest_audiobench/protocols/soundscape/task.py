@@ -24,7 +24,12 @@ from pytest_audiobench.protocols.soundscape.columns import (
 from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
 from pytest_audiobench.protocols.soundscape.judgings import scene_judgings
 from pytest_audiobench.protocols.soundscape.matching import Cosine, caption_pairs, match, ordered
-from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, missing_packages
+from pytest_audiobench.protocols.soundscape.meeting import (
+    lacks_meeteval,
+    meeting_statistics,
+    missing_packages,
+    stream_statistics,
+)
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
 from pytest_audiobench.protocols.soundscape.reading import Reading, read_lenient, read_strict
 from pytest_audiobench.protocols.text_encoders import DEFAULT_ENCODER, TextEncoder
@@ -62,7 +67,8 @@ def soundscape(
     A sample's reference is the answer key (``events_text``), its metadata ``duration`` the clip's seconds. The scorers
     are ``lenient`` (the default: a list is taken wherever and however it is written, every repair counted) and
     ``strict`` (what was asked for and nothing else); both are reported. ``meeting`` has the
-    rates of meetings, of the same list (extra ``meeting``). ``rated-with-key`` and ``rated-by-ear`` are of
+    rates of meetings, of the same list (extra ``meeting``), ``meeting-streams`` those of streams, where it does not
+    matter who is who. ``rated-with-key`` and ``rated-by-ear`` are of
     a judge that hears the clip (``--ab-judge``): nine ratings from 0 to 5. ``encoder`` compares captions: ``static``,
     ``minilm`` or ``folder:PATH``. Raises UsageError for an unknown scorer or encoder.
     """
@@ -150,6 +156,20 @@ def _scorers(text_encoder: TextEncoder) -> Iterator[Scorer]:
         missing_parts=missing_packages,
         sample_problem=_problem,
     )
+    yield Scorer(
+        "meeting-streams",
+        "scene:meeting-streams|v:1|read:lenient|streams:speakers of the answer|packages:meeteval",
+        partial(_parse, read_lenient),
+        _stream_scores,
+        ("orcwer", "mimower"),
+        missing_parts=lacks_meeteval,
+        sample_problem=_problem,
+    )
+
+
+def _stream_scores(sample: Sample, answer: Answer) -> dict[str, float]:
+    clip = _Clip(sample, answer)
+    return stream_statistics(ordered(clip.truths), ordered(clip.guesses))
 
 
 def _meeting_scores(sample: Sample, answer: Answer) -> dict[str, float]:

@@ -162,10 +162,7 @@ _CHECKS: Mapping[str, tuple[Check, tuple[str, ...]]] = {
         ),
         ("letter", "let_frequency", "let_relation"),
     ),
-    "language:response_language": (
-        lambda text, given: _language(text) in (given["language"], None),
-        ("language",),
-    ),
+    "language:response_language": (lambda text, given: _language(text) in (given["language"], None), ("language",)),
     "length_constraints:number_sentences": (
         _compares(lambda text, _: sentence_count(text), "relation", "num_sentences"),
         ("num_sentences", "relation"),

@@ -214,6 +214,10 @@ def lower_nopunct(text: str) -> str:
     return without_punctuation(text.lower())
 
 
+SALMONN_END = "</s>"
+"""What stands behind an answer that came to its end, where that rule takes tags away: from a bare "<" on, too."""
+
+
 def salmonn_text(text: str) -> str:
     """The same without what then stands in ``<…>``; square brackets are gone by then, and their words stay."""
     return without_tags(lower_nopunct(text))
@@ -243,7 +247,7 @@ def one_language_scorers(language: str) -> tuple[Scorer, ...]:
 
 
 def jiwer_scorers() -> tuple[Scorer, ...]:
-    """``nota``, ``lower-nopunct``, ``salmonn-skip`` and ``salmonn-keep``."""
+    """``nota``, ``lower-nopunct``, ``raw``, ``salmonn-skip`` and ``salmonn-keep``."""
     return (
         transcript_scorer(
             "nota",
@@ -256,6 +260,12 @@ def jiwer_scorers() -> tuple[Scorer, ...]:
             "v:1|norm:lower+nopunct|empty:deletions|align:levenshtein",
             Normaliser(lower_nopunct, tokens=jiwer_words),
         ),
+        transcript_scorer(
+            "raw",
+            "v:1|norm:none|unit:jiwer-default|empty:deletions|align:levenshtein",
+            Normaliser(str, tokens=jiwer_words, spelling=str.strip),
+            metrics=("wer", "cer", "mer", "wil", "wip", "wer_mean"),
+        ),
         _salmonn_scorer("salmonn-skip", skip=True),
         _salmonn_scorer("salmonn-keep", skip=False),
     )
@@ -264,12 +274,13 @@ def jiwer_scorers() -> tuple[Scorer, ...]:
 def _salmonn_scorer(name: str, skip: bool) -> Scorer:
     return transcript_scorer(
         name,
-        f"v:1|norm:lower+nopunct+notags|skip:{'no-eos+empty-reference' if skip else 'none'}|empty:deletions|"
+        f"v:2|norm:lower+nopunct+notags|skip:{'no-eos+empty-reference' if skip else 'none'}|empty:deletions|"
         "align:levenshtein",
         Normaliser(salmonn_text, tokens=jiwer_words),
         parse=read_ended_text,
         skips=_is_left_out if skip else None,
         companions=("salmonn-keep",) if skip else (),
+        end=SALMONN_END,
     )
 
 

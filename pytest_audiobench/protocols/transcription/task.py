@@ -30,10 +30,10 @@ def transcription(
     ``scorers`` names how answers are scored, the first as the headline. Ours are ``wer-basic``, the default, and
     ``cer-basic``, the default of languages that write no spaces between words. Published ones, with their defects:
     ``whisper-en``, ``whisper-basic``, ``audiobench``, ``au-harness``, ``cmi-bench``, ``firered``, ``gigaspeech``,
-    ``kimi``, ``lower-nopunct``, ``nota``, ``open-asr``, ``open-asr-v1``, ``qwen2-audio``, ``salmonn-skip`` and
-    ``ultraeval``; ``kimi-keep`` and ``salmonn-keep`` leave nothing out. ``insertions`` counts words too many and
-    answers that stop early, ``insertions-thenirock`` by a published rule. ``language`` is the ISO 639 code of the
-    speech, which several of them go by. Raises UsageError for an unknown scorer or no such code.
+    ``kimi``, ``lower-nopunct``, ``nota``, ``open-asr``, ``open-asr-v1``, ``qwen2-audio``, ``raw`` (texts as they are),
+    ``salmonn-skip`` and ``ultraeval``; ``kimi-keep`` and ``salmonn-keep`` leave nothing out. ``insertions`` counts
+    words too many and answers that stop early, ``insertions-thenirock`` by a published rule. ``language`` is the ISO
+    639 code of the speech, which several of them go by. Raises UsageError for an unknown scorer or no such code.
     """
     if not re.fullmatch(r"[a-z]{2,3}", language):
         raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")

@@ -28,6 +28,8 @@ class Normaliser(NamedTuple):
     answer: Callable[[str], str] | None = None
     tokens: Callable[[str], Sequence[str]] = str.split
     characters: bool = False
+    spelling: Callable[[str], str] | None = None
+    """Of words, the text whose characters are counted; None for the words with single spaces between them."""
 
 
 def transcript_scorer(
@@ -40,13 +42,18 @@ def transcript_scorer(
     skips: Callable[[Sample, Answer], bool] | None = None,
     companions: tuple[str, ...] = (),
     missing_parts: Callable[[], str] = no_missing_parts,
+    end: str = "",
 ) -> Scorer:
-    """The scorer ``name``; ``signature`` is what stands behind "asr:name|" in its own."""
+    """The scorer ``name``; ``signature`` is what stands behind "asr:name|" in its own.
+
+    ``end`` is what its normaliser is shown behind an answer that came to its end.
+    """
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and skips(sample, answer):
             return None
-        return errors(normaliser, sample.reference, answer.value or "")
+        behind = "" if answer.status == "truncated" else end
+        return errors(normaliser, sample.reference, (answer.value or "") + behind)
 
     return Scorer(
         name,
@@ -72,7 +79,9 @@ def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, flo
     if normaliser.characters:
         counts = character_errors(wanted, hypothesis)
     else:
-        counts = {**token_errors(wanted, hypothesis), **character_errors(" ".join(wanted), " ".join(hypothesis))}
+        spell = normaliser.spelling
+        spelled = (" ".join(wanted), " ".join(hypothesis)) if spell is None else (spell(reference), spell(answer))
+        counts = {**token_errors(wanted, hypothesis), **character_errors(*spelled)}
     return {**counts, "correct": float(wanted == hypothesis)}
 
 

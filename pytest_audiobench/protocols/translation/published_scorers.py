@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.multilingual import spoken_text
 from pytest_audiobench.protocols.transcription.texts import cached_text, without_punctuation_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import needs
-from pytest_audiobench.protocols.translation.bleu import Rewrite, as_it_is, lacks_kana, says_nothing, whisper_name
+from pytest_audiobench.protocols.translation.bleu import RAW, Norm, Rewrite, as_it_is, lacks_kana, whisper_name
 
 
 def published_scorers(code: str | None) -> Iterator[Scorer]:
@@ -42,8 +43,9 @@ def published_scorers(code: str | None) -> Iterator[Scorer]:
         yield _scorer("lmms-eval", "textnorm+zh-tokens+lower+nopunct", "zh", lmms_eval_chinese)
     else:
         yield _scorer("lmms-eval", f"{whisper_name('en')}+lower+nopunct", "13a", lmms_eval_english)
-    yield _salmonn_repro(code, skips=True)
-    yield _salmonn_repro(code, skips=False)
+    for norm, suffix in ((RAW, ""), (NO_ASCII, "-nopunct")):
+        yield _salmonn_repro(code, norm, suffix, skips=True)
+        yield _salmonn_repro(code, norm, suffix, skips=False)
 
 
 def _scorer(
@@ -83,25 +85,33 @@ def lmms_eval_chinese(text: str) -> str:
     return without_punctuation_words(tokenized("zh", text_norm(spoken_text(text)))).lower()
 
 
-def _salmonn_repro(code: str | None, skips: bool) -> Scorer:
+NO_ASCII = Norm(
+    "lower+noascii-but-'-",
+    lambda text: text.lower().translate(dict.fromkeys(set(map(ord, string.punctuation)) - {39, 45})),
+)
+"""The reproduction of SALMONN's: punctuation of other scripts stays."""
+
+
+def _salmonn_repro(code: str | None, norm: Norm, suffix: str, skips: bool) -> Scorer:
     tokenizer = "char" if code in ("zh", "ja") else "13a"
-    skip = f"unended+empty+null+nokana[{code or 'by-reference'}]" if skips else "none"
-    name = "salmonn-repro" if skips else "salmonn-repro-keep"
+    skip = f"unended+nokana[{code or 'by-reference'}]" if skips else "none"
+    keeping = f"salmonn-repro{suffix}-keep"
+    name = f"salmonn-repro{suffix}" if skips else keeping
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         text = answer.value or ""
         unended = answer.status == "truncated"
-        if skips and (unended or says_nothing(text) or lacks_kana(text, sample.truths, code)):
+        if skips and (unended or lacks_kana(text, sample.truths, code)):
             return None
-        return bleu_statistics(text, sample.truths, tokenizer)
+        return bleu_statistics(norm.rewrite(text), [norm.rewrite(truth) for truth in sample.truths], tokenizer)
 
     return Scorer(
         name,
-        f"st:{name}|v:1|norm:raw|skip:{skip}|{bleu_signature(tokenizer)}",
+        f"st:{name}|v:{2 if skips else 1}|norm:{norm.name}|skip:{skip}|{bleu_signature(tokenizer)}",
         read_ended_text,
         score,
         ("bleu",),
-        companions=("salmonn-repro-keep",) if skips else (),
+        companions=(keeping,) if skips else (),
     )
 
 

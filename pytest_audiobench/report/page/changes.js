@@ -4,6 +4,7 @@
     inconclusive: { color: "var(--warn)", symbol: "triangle" },
     "not comparable": { color: "var(--soft)", symbol: "cross" },
     pass: { color: "var(--good)", symbol: "circle" },
+    improved: { color: "var(--good)", symbol: "star" },
   };
 
   const MOST_NAMES = 20;
@@ -83,5 +84,6 @@
       byId("changes").append(el("p", { class: "small" }, "Without a regression line: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
     byId("changes").append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
+      "Improved: a pass of which p, that of no gain, is at most alpha when adjusted over all lines; it makes up for no regression. ",
       "Would detect: the drop that this comparison would call regressed four times in five."));
   }

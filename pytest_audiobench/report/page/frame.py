@@ -19,6 +19,7 @@ SCRIPTS = (
     "grid.js",
     "comparison.js",
     "perturbations.js",
+    "noise.js",
     "findings.js",
     "published.js",
     "changes.js",

@@ -75,6 +75,7 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
         smallest = flipped.smallest() if flipped else []
         listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
         sounds = page_sounds(folder / PARTS, first=listed)
+        sounds.recorded = all(model.device == "recorded" for model in record.models)
         further = {
             "labels": f"[{','.join(tables)}]",
             "events": _encode(events.tables() if events else []),
@@ -139,6 +140,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
             }
             for view, item in zip(evals, record.items, strict=True)
         ],
+        "averages": [each for suite in view_model.suites(record) for each in _averages(suite, words)],
         "suites": [
             {
                 **{name: getattr(suite, name) for name in _OF_SUITE},
@@ -151,6 +153,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
         "columns": _columns(evals),
         **_answer_comparisons(record),
         "perturbations": _perturbations(record),
+        "noise": _noise(record),
         "findings": _findings(record),
         "published": _published(record),
         "changes": None if changes is None else asdict(changes),
@@ -164,15 +167,23 @@ def _members(record: Record, names: Sequence[str]) -> dict[str, Any]:
     return {name: plain(getattr(record, name)) for name in names}
 
 
-def _block(block: view_model.Block, words: Numbered) -> dict[str, Any]:
-    def compact(figure: view_model.Figure) -> list[Any]:
-        # Groups can be thousands, so each is what its cells and its mark need and no more.
-        texts = [figure.metric, figure.value, figure.interval, figure.n]
-        return [*texts, figure.at, figure.low, figure.high, words.of(figure.unit), words.of(figure.method)]
+def _compact(figure: view_model.Figure, words: Numbered) -> list[Any]:
+    # Groups can be thousands, so each is what its cells and its mark need and no more.
+    texts = [figure.metric, figure.value, figure.interval, figure.n]
+    return [*texts, figure.at, figure.low, figure.high, words.of(figure.unit), words.of(figure.method)]
 
-    figures = [compact(figure) for figure in block.figures]
-    groups = [[figure.group, *compact(figure)] for figure in block.groups]
-    columns = {"columns": [compact(figure) for figure in block.columns]} if block.columns else {}
+
+def _averages(suite: view_model.Suite, words: Numbered) -> Iterator[dict[str, Any]]:
+    for name, figures in suite.averages.items():
+        for block, figure in figures:
+            about = {"name": f"{suite.name}, {name}", "model": suite.model, "scorer": block.title or block.scorer}
+            yield {**about, "figure": _compact(figure, words)}
+
+
+def _block(block: view_model.Block, words: Numbered) -> dict[str, Any]:
+    figures = [_compact(figure, words) for figure in block.figures]
+    groups = [[figure.group, *_compact(figure, words)] for figure in block.groups]
+    columns = {"columns": [_compact(figure, words) for figure in block.columns]} if block.columns else {}
     return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups, **columns}
 
 
@@ -190,7 +201,10 @@ def _scorer_comparison(comparison: ScorerComparison) -> dict[str, Any]:
 
     rows = [
         {
-            **{name: getattr(row, name) for name in ("scorer", "signature", "n", "skipped", "unparsed", "why")},
+            **{
+                name: getattr(row, name)
+                for name in ("scorer", "signature", "wording", "n", "skipped", "unparsed", "why")
+            },
             "headline": comparison.is_headline(row),
             "value": row.value_text,
             "interval": row.interval_text,
@@ -216,6 +230,14 @@ def _published(record: RunRecord) -> list[dict[str, Any]]:
     from pytest_audiobench.report.published_values import published_values
 
     return [asdict(value) for value in published_values(record)]
+
+
+def _noise(record: RunRecord) -> list[dict[str, Any]]:
+    if not view_model.has_conditions(record):
+        return []
+    from pytest_audiobench.report.noise_tables import noise_tables
+
+    return [asdict(table) for table in noise_tables(record)]
 
 
 def _findings(record: RunRecord) -> list[dict[str, Any]]:

@@ -106,7 +106,18 @@
           el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim()))]
         : [el("td"), data.several ? el("td") : null, el("td")],
       (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
-    byId("verdicts").append(data.evals.length ? table(heads, rows, true) : el("p", { class: "soft" }, "No eval was run."));
+    if (!data.evals.length) byId("verdicts").append(el("p", { class: "soft" }, "No eval was run."));
+    else if (data.averages.length) byId("verdicts").append(el("details", { open: data.evals.some((one) => one.tone === "bad") }, el("summary", {}, `${data.evals.length} evals, with those of the averages`), table(heads, rows, true)));
+    else byId("verdicts").append(table(heads, rows, true));
+  }
+
+  // What a suite's file declares its number to be: it stands before the evals that it is made of.
+  function drawAverages() {
+    if (!data.averages.length) return;
+    byId("averages").hidden = false;
+    const heads = [["Average"], ...(data.several ? [["Model"]] : []), ...FIGURE_HEADS];
+    byId("averages").append(table(heads, data.averages.map(({ name, model, scorer, figure }) =>
+      el("tr", {}, el("th", { scope: "row" }, visible(name)), data.several ? el("td", {}, visible(model)) : null, figureCells(figureOf(figure), scorer))), true));
   }
 
   function drawSuites() {

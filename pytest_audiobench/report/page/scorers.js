@@ -4,7 +4,8 @@
       el("div", { class: "mono" }, breakable(row.signature)),
       el("div", {}, "The rule: ", el("code", {}, `audiobench describe ${visible(row.scorer)}`), ", or docs/scorers")];
     return el("th", { scope: "row" }, el("details", {}, el("summary", { title: visible(row.signature) }, visible(row.scorer),
-      row.headline ? [" ", tag("plain", "headline")] : null), el("div", { class: "small soft" }, about)));
+      row.headline ? [" ", tag("plain", "headline")] : null,
+      row.wording ? el("div", { class: "small soft" }, visible(row.wording)) : null), el("div", { class: "small soft" }, about)));
   }
 
   function scorerTable(one) {

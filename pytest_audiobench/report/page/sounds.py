@@ -11,7 +11,7 @@ import base64
 import heapq
 import io
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.records.lines import ExcerptRow
 from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.rows import LONGEST_NAME, is_wrong
 from pytest_audiobench.report.run_writer import stem
@@ -105,6 +106,28 @@ def write_excerpts(
             break
     if rows:
         write_lines(parts / f"{stem(record)}{ENDING}", rows)
+    return _failures(failed)
+
+
+def write_clips(parts: Path, record: ItemRecord, clips: Iterable[tuple[str, int, int, Clip]]) -> list[str]:
+    """The same of clips that nothing changed, known by sample id, number in the sample and rank (as ``ExcerptRow``)."""
+    rows: list[ExcerptRow] = []
+    failed: list[str] = []
+    for id_, number, rank, clip in clips:
+        try:
+            excerpt = _encoded_excerpt(_Version("", clip, "", None), RATE_HZ, None, LONGEST_S)
+        # As above: what a codec comes up with is no reason to lose the scores.
+        except Exception as error:
+            failed.append(f"{id_}: {error}")
+            continue
+        about: dict[str, Any] = {"eval": record.eval, "model": record.model, "sample_id": id_, "clip": number}
+        rows.append(ExcerptRow(**about, version="", rank=rank, **excerpt._asdict()))
+    if rows:
+        write_lines(parts / f"{stem(record)}{ENDING}", rows)
+    return _failures(failed)
+
+
+def _failures(failed: Sequence[str]) -> list[str]:
     return [f"{len(failed)} clips could not be put on the page ({failed[0]})"] if failed else []
 
 
@@ -186,6 +209,12 @@ def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None, lo
     return _Excerpt(seconds, whole_s or seconds, mp3)
 
 
+def clip_excerpt(clip: Clip, length_s: float | None) -> tuple[float, float, str]:
+    """The beginning of a clip as no model's window cuts it: its seconds, those of the whole, and MP3 in base64."""
+    version = _Version("", clip, "", length_s)
+    return _encoded_excerpt(version, RATE_HZ, None, LONGEST_S)
+
+
 def _mp3(samples: Samples, rate_hz: int) -> bytes:
     import soundfile
 
@@ -225,22 +254,27 @@ class PageSounds:
     """MP3 files in base64, each once, by their numbers."""
     of: dict[Key, list[Sound]] = field(default_factory=dict)
     left_out: int = 0
+    recorded: bool = False
+    """Whether the answers were recorded elsewhere, so that what a model was played is not known but by its name."""
 
     @property
     def note(self) -> str:
         """What of the run can be heard on the page, and how to hear more."""
         if not self.of:
+            if self.recorded:
+                return "This page holds no sound: audiobench score … --out=FOLDER --audio=FOLDER says where it lies."
             return (
                 "This page holds no sound: --ab-report-audio=flips, or all, puts excerpts on it where the audio is on "
                 "the machine that asks."
             )
         beyond = f" {self.left_out} more did not fit." if self.left_out else ""
         longest = f"{LONGEST_S:g} s of a clip and {LONGEST_SCENE_S:g} s of a scene"
-        return (
-            f"Of {len(self.of)} {'sample' if len(self.of) == 1 else 'samples'} the sound is on this page, as the model "
-            f"was played it, in mono and MP3, {longest} at most.{beyond} "
-            "--ab-report-audio chooses whose."
-        )
+        if self.recorded:
+            how, more = "as it lies where --audio says", "Wrong answers come first."
+        else:
+            how, more = "as the model was played it", "--ab-report-audio chooses whose."
+        samples = f"{len(self.of)} {'sample' if len(self.of) == 1 else 'samples'}"
+        return f"Of {samples} the sound is on this page, {how}, in mono and MP3, {longest} at most.{beyond} {more}"
 
     def elements(self) -> Iterator[tuple[str, str]]:
         """Script elements: the attributes and the text of each, in the order of their numbers."""

@@ -6,12 +6,14 @@
 
   drawHeading();
   drawChanges();
+  drawAverages();
   drawVerdicts();
   drawScores();
   drawGrids();
   drawComparisons();
   drawPerturbations();
   drawFlips();
+  drawNoise();
   drawFindings();
   drawPublished();
   drawSuites();

@@ -3,7 +3,7 @@
   const [LEFT, RIGHT] = [52, 20];
   const byStep = data.points.every((point) => typeof point.step === "number");
   const whereOf = (point) => (byStep ? point.step : new Date(point.finished));
-  const VERDICTS = { pass: "good", regressed: "bad", inconclusive: "warn", "not comparable": "plain" };
+  const VERDICTS = { improved: "good", pass: "good", regressed: "bad", inconclusive: "warn", "not comparable": "plain" };
 
   function curveMarks(curve) {
     return curve.values.map((value, place) => value && { ...value, place, x: whereOf(data.points[place]), drop: curve.drops[place],

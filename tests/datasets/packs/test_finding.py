@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.packs.discovery import all_packs, find_pack, pack_from_labels
@@ -23,6 +24,16 @@ def test_the_bundled_pack_is_always_there(tmp_path):
         ["alarm", "bell", "bird", "clock", "engine", "knocking", "rain", "siren", "telephone", "thunder"], 8
     )
     assert inspect_pack(pack).problems == ()
+
+
+@pytest.mark.parametrize("name", ["cabin", "security", "health"])
+def test_a_scenario_is_a_pack_whose_clips_all_sound_and_none_twice(tmp_path, name):
+    pack = find_pack(name, Places(tmp_path))
+    assert inspect_pack(pack).problems == ()
+    assert set(map(len, pack.clips.values())) == {8}
+    heard = [decode(clip, 16_000, None).samples for clips in pack.clips.values() for clip in clips]
+    assert all(1e-4 < abs(samples).max() <= 1 for samples in heard)
+    assert len({samples.tobytes() for samples in heard}) == len(heard)
 
 
 def test_a_folder_of_folders_is_a_pack(places):

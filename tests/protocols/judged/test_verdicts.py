@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.judged import default_judgings, published_judgings
+from pytest_audiobench.protocols.judged import air_bench, default_judgings, published_judgings
 from pytest_audiobench.protocols.judged.task import judged, shipped
 from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shortened
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
@@ -199,6 +199,16 @@ def test_the_dictionary_of_spoken_question_answering(text, verdict):
     assert published_judgings.sqqa_verdict(text) is verdict
 
 
+@pytest.mark.parametrize(("metadata", "background"), [({"background": "rain"}, "rain"), ({}, "a storm")])
+def test_a_judge_of_co_reasoning_is_told_what_sounds_behind_the_question(metadata, background):
+    (judging,) = [each for each in published_judgings.judgings() if each.name == "sac"]
+    sample = Sample("s", (), "Answer.", (), "a storm", metadata={"transcript": "What shall I wear?", **metadata})
+    (message,) = judging.prompt(sample, "A coat.")
+    assert (
+        f"Background: {background}\nQuestion: What shall I wear?\nAnswer to be checked: A coat.\n" in message.parts[0]
+    )
+
+
 PUBLISHED = re.compile(r"Explanation: (.*?)\nJudgement: (.*?)(?:\n\n|$)", re.DOTALL)
 
 
@@ -231,11 +241,12 @@ def test_any_reply_is_read_or_is_no_verdict(judging, scorer, text):
     if scores is not None and scorer.name not in ("audiobench-judge-published", "mmau-pro-judge"):
         assert all(0 <= value <= 1 for value in scores.values())
     if answer.value is not None and judging.role == "extractor":
-        assert answer.value in (*SAMPLE.choices, default_judgings.NO_LABEL)
+        letters = (*"ABCD", air_bench.NO_MATCH) if judging.name.endswith("align") else ()
+        assert answer.value in (*SAMPLE.choices, default_judgings.NO_LABEL, *letters)
 
 
 @pytest.mark.parametrize(("judging", "scorer"), READINGS, ids=IDS)
-@pytest.mark.parametrize("text", ["", "I'm sorry, I can't help with that.", "\ud800\x00", "A", "1 of them"])
+@pytest.mark.parametrize("text", ["", "I'm sorry, I can't help with that.", "\ud800\x00", "a", "1 of them"])
 def test_a_refusal_is_no_verdict(judging, scorer, text):
     answer, scores = read(scorer, text)
     assert answer.value is None

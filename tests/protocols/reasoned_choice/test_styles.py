@@ -30,7 +30,9 @@ MARKED = st.lists(
         ("openai:Audio-Flamingo-3,base_url=http://127.0.0.1:8000/v1", "af3"),
         ("hf:checkpoints/af3-step-20", "af3"),
         ("hf:Qwen/Qwen2.5-Omni-7B", "qwen"),
-        ("hf:Qwen/Qwen2-Audio-7B-Instruct", "qwen"),
+        ("hf:Qwen/Qwen2-Audio-7B-Instruct", "qwen2-audio"),
+        ("http:qwen2_audio,url_file=job.url", "qwen2-audio"),
+        ("http:salmonn-7b,url_file=job.url", "salmonn"),
         ("openai:gpt-4o-audio-preview", "plain"),
         ("openai:gpt-4o-audio-preview,base_url=http://qwen.example/v1", "plain"),
         ("hf:checkpoints/graf32", "plain"),
@@ -52,8 +54,11 @@ def test_a_style_that_there_is_not_is_refused() -> None:
         ("plain", "sakura/animal", ("letters",), ("letters",)),
         ("af3", "sakura/animal", ("runtime-af3", "recovered"), ("runtime-af3-direct",)),
         ("af3", "mmar", ("runtime-af3", "recovered-mm"), ("runtime-af3-direct",)),
-        ("af3", "MMAU/test-mini", ("runtime-af3", "recovered-mmau"), ("runtime-af3-direct",)),
+        ("af3", "MMAU/test-mini", ("runtime-af3", "recovered-mmau"), ("runtime-af3-direct-mmau",)),
         ("qwen", "mmar", ("runtime-qwen",), ("runtime-qwen",)),
+        ("qwen", "mmau", ("runtime-qwen-mmau",), ("runtime-qwen-mmau",)),
+        ("qwen2-audio", "mmar", ("runtime-qwen2-audio",), ("runtime-qwen2-audio",)),
+        ("salmonn", "sakura/animal", ("runtime-salmonn",), ("runtime-salmonn",)),
     ],
 )
 def test_each_style_and_data_set_has_the_scorers_that_the_study_had(style, dataset, reasoned, direct) -> None:
@@ -88,6 +93,10 @@ def test_the_words_of_the_study_have_one_home() -> None:
         ("qwen", "<Reasoning></Reasoning>B", "<Reasoning></Reasoning>B", "<Reasoning></Reasoning>B"),
         ("qwen", "<Reasoning>a</Reasoning>b</Reasoning>c", "a", "b</Reasoning>c"),
         ("qwen", "", "", ""),
+        ("salmonn", "It meows.  Cats do! The answer is (B) cat", "It meows. Cats do!", "The answer is (B) cat"),
+        ("salmonn", "It lasts approx. 3 s. So B.", "It lasts approx. 3 s.", "So B."),
+        ("qwen2-audio", "(B) cat", "", "(B) cat"),
+        ("qwen2-audio", "", "", ""),
     ],
 )  # fmt: skip
 def test_an_answer_is_taken_apart(style: str, text: str, reasoning: str, answer: str) -> None:

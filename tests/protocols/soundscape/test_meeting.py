@@ -109,6 +109,27 @@ def test_of_an_answer_of_countless_words_all_are_errors():
 
 
 @needs_words
+@pytest.mark.parametrize(
+    ("guesses", "orc", "mimo"),
+    [
+        # Who says what does not count, and a stream may hold what two say in turn.
+        ([speech(0.0, 4.0, "b", SECOND), speech(5.0, 9.0, "a", FIRST)], 0, 0),
+        ([speech(0.0, 9.0, "x", f"{FIRST} {SECOND}")], 0, 0),
+        # In one stream the utterances keep their order; of two speakers they may come in any.
+        ([speech(0.0, 9.0, "x", f"{SECOND} {FIRST}")], 8, 0),
+        ([], 8, 8),
+        ([speech(0.0, 1.0, "a"), speech(1.0, 2.0, "b")], 8, 8),
+        # Twelve streams of four words would take billions of steps.
+        ([speech(0.0, 4.0, f"s{number}", FIRST) for number in range(12)], 56, 56),
+    ],
+)
+def test_errors_of_streams_are_those_worked_out_by_hand(guesses, orc, mimo, caplog):
+    statistics = meeting.stream_statistics(TRUTHS, guesses)
+    assert statistics == {"orc_errors": orc, "orc_words": 8, "mimo_errors": mimo, "mimo_words": 8}
+    assert caplog.records == []
+
+
+@needs_words
 def test_neither_order_nor_names_of_labels_move_a_rate():
     guesses = [speech(number, number + 2.0, f"s{number % 3}", f"{FIRST} {number}") for number in range(8)]
     values = meeting.meeting_statistics(TRUTHS, guesses, 10.0)

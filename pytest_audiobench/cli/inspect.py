@@ -1,0 +1,158 @@
+"""``audiobench inspect RUN --clip ID``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audiobench.cli._options import add_reports, data_folder, place
+from pytest_audiobench.cli._text import say
+from pytest_audiobench.errors import AudiobenchError, AudioError, DataNotFound, FatalError, UsageError
+
+if TYPE_CHECKING:
+    from pytest_audiobench.records.run import ItemRecord
+    from pytest_audiobench.report.joined_samples import Joined
+    from pytest_audiobench.report.run_reader import Run
+
+HELP = "show a sample of a run: what was played, asked and answered, how that was read; and hear what was played"
+
+_PLAYERS = (("ffplay", "-nodisp", "-autoexit", "-loglevel", "error"), ("aplay", "-q"), ("paplay",), ("afplay",))
+_MOST_SAMPLES = 200
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("source", metavar="RUN", help="a run's folder, or its name under --reports")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--clip", metavar="ID", help="the sample of this id, or of this file (NAME:path)")
+    which.add_argument("--mixture", metavar="ID", help="the mixture of this name, with all that was asked of it")
+    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
+    add("--model", metavar="PATTERN", default="*", help="only models of this alias")
+    add("--wav", metavar="FILE", type=place, help="write what was played into this file, as 32-bit floats")
+    add("--play", action="store_true", help="play it, by ffplay, aplay, paplay or afplay")
+    add(
+        "--data",
+        metavar="NAME=FOLDER",
+        action="append",
+        default=[],
+        type=data_folder,
+        help="where the audio of this data set lies, for --wav and --play; repeatable",
+    )
+    add_reports(parser, "where runs are (default reports)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0; 1 where what was played cannot be made again here. Raises UsageError where the run has no such sample."""
+    from pytest_audiobench.report.run_reader import load_run
+    from pytest_audiobench.report.sample_text import mixture_lines, recorded_recipes, sample_lines
+
+    loaded = load_run(args.source, args.reports)
+    chosen = _chosen(loaded, args)
+    models = {model.alias: model for model in loaded.record.models}
+    # A sample's recipes stand in its first epoch alone.
+    recipes: dict[tuple[str, str, str], Any] = {}
+    for _, sample in chosen:
+        recipes.setdefault(_place(sample), recorded_recipes(sample.predictions))
+    groups: dict[tuple[str, ...], list[tuple[ItemRecord, Joined]]] = {}
+    for item, sample in chosen:
+        first = sample.predictions[0]
+        key = (item.eval, item.model, str(first.epoch), "" if args.mixture is not None else first.sample_id)
+        groups.setdefault(key, []).append((item, sample))
+    for number, group in enumerate(groups.values()):
+        item, sample = group[0]
+        heard = models[item.model].heard if item.model in models else ""
+        made = recipes[_place(sample)]
+        print(*[""] * bool(number), sep="\n", end="\n" * bool(number))
+        lines = (
+            mixture_lines([each for _, each in group], item, made, heard)
+            if args.mixture is not None
+            else sample_lines(sample, item, made, heard)
+        )
+        print("\n".join(lines))
+    if args.wav is not None or args.play:
+        item, sample = chosen[0]
+        heard = models[item.model].heard if item.model in models else ""
+        return _sounds(args, sample, recipes[_place(sample)], heard, len(groups))
+    return 0
+
+
+def _place(sample: Joined) -> tuple[str, str, str]:
+    first = sample.predictions[0]
+    return first.eval, first.model, first.sample_id
+
+
+def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joined]]:
+    from pytest_audiobench.gate.config import matches
+    from pytest_audiobench.io.mistakes import nearest
+    from pytest_audiobench.report.joined_samples import joined
+
+    items = {(item.eval, item.model): item for item in loaded.record.items}
+    chosen: list[tuple[ItemRecord, Joined]] = []
+    known: dict[str, None] = {}
+    for sample in joined(loaded.folder):
+        first = sample.predictions[0]
+        item = items.get((first.eval, first.model))
+        if item is None or not (matches(args.eval, first.eval) and matches(args.model, first.model)):
+            continue
+        mixture = first.metadata.get("mixture")
+        names = [str(mixture or "")] if args.mixture is not None else [first.sample_id, *_sources(sample)]
+        if (args.mixture or args.clip) in names:
+            chosen.append((item, sample))
+        elif len(known) < 10_000:
+            known[names[0]] = None
+        if len(chosen) == _MOST_SAMPLES:
+            say(f"note: the first {_MOST_SAMPLES} are shown; --eval and --model choose")
+            break
+    if not chosen:
+        what = "mixture" if args.mixture is not None else "sample"
+        known.pop("", None)
+        hint = nearest(args.mixture or args.clip, known, "they are the ids of predictions.jsonl") if known else "none"
+        raise UsageError(f"{loaded.folder} has no {what} {args.mixture or args.clip!r} ({hint})")
+    return chosen
+
+
+def _sources(sample: Joined) -> Iterator[str]:
+    return (clip.source for row in sample.predictions for clip in row.audio)
+
+
+def _sounds(args: argparse.Namespace, sample: Joined, recipes: Any, heard: str, shown: int) -> int:
+    """Write and play the clips of ``sample``."""
+    from pytest_audiobench.audio.decode import decode
+    from pytest_audiobench.audio.wav import wav_bytes
+    from pytest_audiobench.report.joined_samples import played
+    from pytest_audiobench.verifier.clip_checks import rebuilt_clip
+
+    rate = re.match(r"(\d+) Hz", heard)
+    if rate is None:
+        raise UsageError(f"{args.source} does not say at which rate its model was played: {heard!r}")
+    if shown > 1:
+        say("note: the sound is that of the first that is shown; --eval and --model choose")
+    player = next(([program, *rest] for name, *rest in _PLAYERS if (program := shutil.which(name))), None)
+    if args.play and player is None:
+        raise UsageError(f"there is no {', '.join(name for name, *_ in _PLAYERS)} to play it by: --wav FILE writes it")
+    row = played(sample)
+    for number, clip in enumerate(row.audio):
+        try:
+            made = rebuilt_clip(clip, recipes[number] if recipes else None, args.data)
+            window_s = None if not clip.truncated_s or clip.duration_s is None else clip.duration_s - clip.truncated_s
+            sound = decode(made, int(rate[1]), window_s)
+        except (AudioError, DataNotFound) as error:
+            raise FatalError(str(error)) from None
+        content = wav_bytes(sound.samples, sound.rate_hz, "float32")
+        if args.wav is not None:
+            file = args.wav if not number else args.wav.with_stem(f"{args.wav.stem}-{number + 1}")
+            file.write_bytes(content)
+            say(f"written to {file}: {sound.duration_s:.2f} s at {sound.rate_hz} Hz, SHA-256 {sound.pcm_digest}")
+        if args.play and player is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "played.wav"
+                path.write_bytes(content)
+                if subprocess.run([*player, str(path)], check=False).returncode:
+                    raise AudiobenchError(f"{player[0]} could not play it: --wav FILE writes it")
+    return 0

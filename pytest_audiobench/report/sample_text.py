@@ -1,0 +1,143 @@
+"""One sample of a run, or all probes of one mixture, in lines of 80 columns: what was played, asked, answered, read."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.records.lines import AudioRow, PredictionRow
+from pytest_audiobench.records.run import ItemRecord
+from pytest_audiobench.report.formatting import WIDTH, aligned, counted, printable
+from pytest_audiobench.report.joined_samples import Joined, played
+from pytest_audiobench.report.page.rows import right, score_text
+
+_COLUMN = 11
+_UNITS = {"db": "dB", "s": "s", "hz": "Hz"}
+
+
+def sample_lines(sample: Joined, item: ItemRecord, recipes: Sequence[Any], heard: str) -> Iterator[str]:
+    """Everything of one sample; ``heard`` is the rate and the window that its model is played at."""
+    first = sample.predictions[0]
+    yield printable(f"{first.sample_id} of {first.eval} by {first.model}, epoch {first.epoch}")
+    yield from played_lines(sample, item, recipes, heard)
+    yield from _labelled("truth", " or ".join(first.references or (first.reference,)))
+    yield from _labelled("options", " | ".join(first.choices))
+    for row in sample.predictions:
+        yield f"  {printable(row.stage)}{'' if row.role == 'subject' else f', by the {row.role}'}"
+        for role, parts in row.prompt or ():
+            text = " ".join(f"<audio {part + 1}>" if isinstance(part, int) else part for part in parts)
+            yield from _labelled("  asked" if role == "user" else f"  {role}", text)
+        for output in row.outputs:
+            end = "" if output.finish in ("stop", "unknown") else f" [{output.finish}]"
+            yield from _labelled("  answer", f"{output.text or '(empty)'}{end}")
+        yield from _labelled("  error", row.error or "")
+    for scorer, verdict in verdicts(sample, item).items():
+        yield from _labelled("read", f"{verdict} (by {scorer})")
+
+
+def mixture_lines(samples: Sequence[Joined], item: ItemRecord, recipes: Sequence[Any], heard: str) -> Iterator[str]:
+    """What was played once, and below it each probe of it: what is there, what was answered in each wording, read."""
+    first = samples[0].predictions[0]
+    yield printable(f"{first.metadata['mixture']} of {first.eval} by {first.model}: {counted(len(samples), 'probe')}")
+    yield from played_lines(samples[0], item, recipes, heard)
+    rows = [("asked for", "there", "answers", "read")]
+    for sample in samples:
+        row = sample.predictions[0]
+        answers = [_short(output.text) for each in sample.predictions for output in each.outputs]
+        label = str(row.metadata.get("label") or row.sample_id.rpartition("/")[2])
+        verdict = next(iter(verdicts(sample, item).values()), "")
+        rows.append((_short(label), _short(row.reference), _short(" · ".join(answers), 24), _short(verdict, 28)))
+    yield from map(printable, aligned(rows, left=(0, 1, 2, 3)))
+
+
+def played_lines(sample: Joined, item: ItemRecord, recipes: Sequence[Any], heard: str) -> Iterator[str]:
+    """Each clip: length, rate, key, and of what it is made."""
+    row = played(sample)
+    for number, clip in enumerate(row.audio):
+        several = f" {number + 1}" if len(row.audio) > 1 else ""
+        yield from _labelled(f"played{several}", f"{_length(clip)} at {heard.partition(',')[0]}")
+        yield from _labelled("key", clip.key or "none: its file was not at hand")
+        for depth, text in _parts(recipes[number] if recipes else None, clip.source):
+            yield from _labelled("" if depth else "made of", f"{'- ' * bool(depth)}{text}", 2 * depth)
+    if item.perturbation is not None:
+        yield from _labelled("changed by", item.perturbation.name)
+
+
+def verdicts(sample: Joined, item: ItemRecord) -> dict[str, str]:
+    """By scorer, what was read of the answer and what it counted for."""
+    scores = {row.scorer: row.scores for row in sample.scored}
+    metrics: dict[str, str] = {}
+    for metric in item.metrics:
+        metrics.setdefault(str(metric.scorer), metric.name)
+    texts = {}
+    for row in sample.processed:
+        statistics = scores.get(row.scorer)
+        correct = None if statistics is None else right(statistics)
+        own = "" if statistics is None else score_text(metrics.get(row.scorer, ""), tuple(statistics.items()))
+        word = {True: "right", False: "wrong", None: ""}[correct]
+        value = f"as {row.value!r}" if row.value is not None else row.status
+        texts[row.scorer] = ", ".join(filter(None, (word, own, value)))
+    return texts
+
+
+def recorded_recipes(rows: Sequence[PredictionRow]) -> Sequence[Any]:
+    """How the played clips are made, as the first epoch's row says; none for plain files."""
+    return next((row.recipes for row in rows if row.recipes is not None and not row.unchanged), ())
+
+
+def _parts(recipe: Any, source: str, depth: int = 0) -> Iterator[tuple[int, str]]:
+    """The recipe as an indented list, the outermost first."""
+    if recipe is None or isinstance(recipe, str):
+        yield depth, recipe or source
+    elif "edits" in recipe:
+        yield from _parts(recipe["source"], source, depth)
+        for edit in recipe["edits"]:
+            seed = "" if edit.get("seed") is None else f", seed {edit['seed']}"
+            yield depth + 1, f"then {edit['name']}{_values(edit)}{seed}"
+    elif "rule" in recipe:
+        levels = dict(recipe["parameters"]).get("levels_db", "").split()
+        yield depth, f"{recipe['rule']}{_values(recipe, 'levels_db')}, at {recipe['rate_hz']} Hz"
+        for number, part in enumerate(recipe["clips"]):
+            level = f"{float(levels[number]):+g} dB: " if number < len(levels) else ""
+            for below, text in _parts(part, source, depth + 1):
+                yield below, f"{level}{text}" if below == depth + 1 else text
+    elif "recipe" in recipe:
+        yield depth, f"computed: {recipe['recipe']}{_values(recipe)}"
+    elif "file" in recipe:
+        yield depth, f"{recipe['file']}, column {recipe['column']}, row {recipe['row']} of group {recipe['row_group']}"
+    else:
+        yield depth, f"samples that a test made, SHA-256 {recipe.get('array', 'unknown')}"
+
+
+def _values(recipe: Mapping[str, Any], *left_out: str) -> str:
+    """`` (SNR 5 dB, length longest)``; empty for none."""
+    texts = []
+    for name, value in recipe["parameters"]:
+        if name not in left_out:
+            about, _, unit = name.rpartition("_")
+            known = unit in _UNITS and bool(about)
+            text = f"{about} {value} {_UNITS[unit]}" if known else f"{name} {value}"
+            texts.append(text.replace("snr ", "SNR ", 1) if about == "snr" else text)
+    return f" ({', '.join(texts)})" if texts else ""
+
+
+def _length(clip: AudioRow) -> str:
+    if clip.duration_s is None:
+        return "a length that is not on record"
+    cut = f", of which the last {clip.truncated_s:.2f} s were cut off by the window" if clip.truncated_s else ""
+    return f"{clip.duration_s:.2f} s{cut}"
+
+
+def _labelled(label: str, text: str, indent: int = 0) -> Iterator[str]:
+    if text:
+        begin = f"  {label}".ljust(_COLUMN + 2) + " " * indent
+        after = " " * (len(begin) + 2)
+        yield from textwrap.wrap(
+            printable(text), WIDTH, initial_indent=begin, subsequent_indent=after, break_on_hyphens=False
+        )
+
+
+def _short(text: str, width: int = 20) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"

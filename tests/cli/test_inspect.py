@@ -1,0 +1,146 @@
+"""``audiobench inspect``: a sample of a real run, and the sound that its model was played."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from pytest_audiobench.audio import combining
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.cli import main
+from pytest_audiobench.datasets.bundled import bundled_folder
+
+EVALS = """
+from pytest_audiobench import dataset, manifest, multiple_choice, perturb, perturbations, protocol, with_prompt_variants
+
+
+def test_pair(evaluate):
+    evaluate(dataset("sound_id", "demo", "pair", mixtures=2), with_prompt_variants(protocol("presence"), "yesno", 2))
+
+
+def test_own(evaluate):
+    evaluate(manifest("own.jsonl"), multiple_choice())
+
+
+def test_noisy(evaluate):
+    evaluate(perturb(manifest("own.jsonl"), perturbations("ladder", "white", 5)[0]), multiple_choice())
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, forks):
+    folder = tmp_path_factory.mktemp("inspected")
+    (folder / "test_calls.py").write_text(EVALS)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    soundfile.write(folder / "own.wav", 0.3 * np.sin(np.arange(20_000) / 7), 22_050, subtype="PCM_24")
+    row = '{"id": "one", "audio": "own.wav", "question": "Which?", "choices": ["siren", "rain"], "answer": "rain"}'
+    (folder / "own.jsonl").write_text(row + "\n")
+    quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio"]
+    done = forks.pytest([*quiet, "--ab-model=baseline:listener", "--ab-run=base"], folder)
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+@pytest.fixture
+def inspect(made, tmp_path, monkeypatch, capsys):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main(["inspect", "base", *arguments])
+        return (code, *capsys.readouterr())
+
+    return call
+
+
+def test_a_mixture_is_shown_with_its_parts_and_all_that_was_asked_of_it(inspect):
+    code, out, err = inspect("--mixture", "demo-pair-001")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "demo-pair-001 of calls/pair by listener: 4 probes"
+    assert max(map(len, lines)) <= 80
+    assert sum("+0 dB: bundled/sounds:audio/sound-00" in line for line in lines) == 2
+    probes = [re.split(r"  +", line.strip()) for line in lines[-4:]]
+    assert all(" · " in answers for _, _, answers, _ in probes)
+    assert sorted(there for _, there, _, _ in probes) == ["no", "no", "yes", "yes"]
+
+
+def test_a_sample_is_shown_with_every_wording_and_reading(inspect):
+    code, out, _ = inspect("--mixture", "demo-pair-001")
+    label = out.splitlines()[-1].split()[0]
+    code, out, _ = inspect("--clip", f"demo-pair-001/{label}")
+    assert code == 0
+    assert f"<audio 1> Do you hear a {label}?" in out or f"Do you hear an {label}?" in out
+    assert "  answer@2\n" in out
+    assert "(by heard)" in out
+    assert "(by heard@2)" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_sound_that_was_played_is_written_bit_for_bit(inspect):
+    code, out, err = inspect("--mixture", "demo-pair-001", "--wav", "played.wav")
+    assert code == 0
+    parts = [line.partition("bundled/sounds:")[2] for line in out.splitlines() if "bundled/sounds:" in line]
+    root = DataRoot("bundled/sounds", bundled_folder())
+    expected = decode(combining.mixture([Clip(FileSource(root, part)) for part in parts], (0.0, 0.0)), 16_000, None)
+    samples, rate_hz = soundfile.read("played.wav", dtype="float32")
+    assert rate_hz == 16_000
+    assert samples.tobytes() == expected.samples.tobytes()
+    assert expected.pcm_digest in err
+
+
+def test_a_perturbed_clip_is_shown_and_written_as_it_was_perturbed(inspect, tmp_path):
+    code, out, _ = inspect("--clip", "one", "--eval", "*noisy", "--data", f"own={tmp_path}", "--wav", "noisy.wav")
+    assert code == 0
+    assert "SNR 5 dB" in out
+    assert "changed by" in out
+    noisy, _ = soundfile.read("noisy.wav")
+    assert inspect("--clip", "one", "--eval", "*own", "--data", f"own={tmp_path}", "--wav", "clean.wav")[0] == 0
+    clean, _ = soundfile.read("clean.wav")
+    ratio_db = 10 * np.log10((clean**2).mean() / ((noisy - clean) ** 2).mean())
+    assert ratio_db == pytest.approx(5, abs=0.1)
+
+
+def test_a_file_that_is_not_at_hand_or_is_another_is_not_played_for_it(inspect, tmp_path):
+    code, out, err = inspect("--clip", "one", "--eval", "*own", "--wav", "own-again.wav")
+    assert code == 1
+    assert "Which?" in out
+    assert "say where own lies by --data own=FOLDER" in err
+    soundfile.write(tmp_path / "own.wav", 0.3 * np.sin(np.arange(20_000) / 8), 22_050, subtype="PCM_24")
+    code, _, err = inspect("--clip", "one", "--eval", "*own", "--data", f"own={tmp_path}", "--wav", "own-again.wav")
+    assert code == 1
+    assert "is other audio than the run's" in err
+    assert not Path("own-again.wav").exists()
+
+
+def test_a_sample_can_be_named_by_its_file(inspect):
+    code, out, _ = inspect("--clip", "own:own.wav")
+    assert code == 0
+    assert out.startswith("one of calls/own by listener, epoch 0\n")
+
+
+def test_an_id_that_is_none_is_answered_with_those_that_are_near(inspect):
+    code, out, err = inspect("--mixture", "demo-pair-01")
+    assert (code, out) == (4, "")
+    assert "has no mixture 'demo-pair-01' (did you mean 'demo-pair-001'" in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the player is a shell script")
+def test_a_player_of_the_machine_is_given_the_sound(inspect, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    code, _, err = inspect("--mixture", "demo-pair-001", "--play")
+    assert code == 4
+    assert "there is no ffplay, aplay, paplay, afplay to play it by: --wav FILE writes it" in err
+    (tmp_path / "bin").mkdir()
+    player = tmp_path / "bin" / "paplay"
+    player.write_text(f'#!/bin/sh\nexec /bin/cp "$1" "{tmp_path}/heard.wav"\n')
+    player.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert inspect("--mixture", "demo-pair-001", "--play", "--wav", "played.wav")[0] == 0
+    assert (tmp_path / "heard.wav").read_bytes() == Path("played.wav").read_bytes()
