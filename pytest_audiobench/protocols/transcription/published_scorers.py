@@ -264,7 +264,7 @@ def jiwer_scorers() -> tuple[Scorer, ...]:
             "raw",
             "v:1|norm:none|unit:jiwer-default|empty:deletions|align:levenshtein",
             Normaliser(str, tokens=jiwer_words, spelling=str.strip),
-            metrics=("wer", "cer", "mer", "wil", "wip", "wer_mean"),
+            metrics=("wer", "cer", "mer", "wil", "wip", "wer_mean", "wer_capped", "wer_over_one"),
         ),
         _salmonn_scorer("salmonn-skip", skip=True),
         _salmonn_scorer("salmonn-keep", skip=False),
