@@ -65,6 +65,7 @@ def main():
     for name in OF_EXTRAS:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    sys.stdout.flush()  # or each run would print what waits here
     gc.collect()
     gc.freeze()
     replies.write(f"{len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') else 1}\n")
