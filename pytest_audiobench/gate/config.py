@@ -5,6 +5,8 @@ eval = "sakura*"          # a pattern over eval ids; * and ? are special, bracke
 model = "*"               # a pattern over model aliases; optional
 require = ["accuracy >= 0.55", "accuracy[hop=multi] >= 0.3", "wer.drop <= 0.5pp"]
 max_drop = "2pp"          # the margin of the headline's metric against a baseline, "none" for no such line; optional
+
+A [calibration] is what ``audiobench calibrate`` knows of the thresholds that it wrote, and no rule.
 """
 
 from __future__ import annotations
@@ -176,7 +178,7 @@ def read_rules(file: Path) -> Rules:
     if not isinstance(table, dict):
         raise UsageError(f"{where} must be a table, not {_value_text(table)}: it holds {_form(where)}")
     mistakes = Mistakes()
-    mistakes.check_keys(where, table, ("threshold",))
+    mistakes.check_keys(where, table, ("threshold", "calibration"))
     entries = table.get("threshold", [])
     if not isinstance(entries, list):
         mistakes.add(f"{where}: threshold must be an array of tables, not {_value_text(entries)}: write {_form(where)}")
