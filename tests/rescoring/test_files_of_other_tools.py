@@ -242,6 +242,39 @@ def test_a_table_is_compared_with_a_run_by_the_runs_own_scorers(lab, run, capsys
     assert "points worse" in unwrapped(capsys.readouterr().out)
 
 
+def test_a_table_whose_ids_are_other_samples_is_compared_with_nothing(lab, run, capsys):
+    table(lab / "outputs" / "new.csv", GOOD)
+    assert run("ours", "--ab-model=replay:outputs/new.csv")[0] == 0
+    folder, moved = lab / "reports" / "ours", lab / "moved.csv"
+    ids = list(REFERENCES)
+    texts = [f'"{GOOD[id_]}","{REFERENCES[id_]}"' for id_ in ids]
+    rows = [f"{id_},{text}" for id_, text in zip(ids, [*texts[1:], texts[0]], strict=True)]
+    moved.write_text("id,hyp,reference\n" + "\n".join(rows) + "\n")
+    said = "150 of 150 ids of speech/clean have another sample's reference, such as "
+    assert main(["compare", str(folder), str(moved), "--gate"]) == 4
+    assert said in unwrapped(capsys.readouterr().err)
+    code, out = run("permuted", "--ab-model=replay:outputs/new.csv", "--ab-baseline=moved.csv")
+    assert code != 0
+    assert said in unwrapped(out)
+    # Two tables say by themselves what was asked.
+    assert main(["compare", str(lab / "outputs" / "new.csv"), str(moved), "--family=transcription", "--gate"]) == 4
+    assert "were not asked the same" in unwrapped(capsys.readouterr().err)
+
+
+def test_recordings_tell_samples_apart_where_references_do_not(lab, run, capsys):
+    table(lab / "outputs" / "new.csv", GOOD)
+    assert run("ours", "--ab-model=replay:outputs/new.csv")[0] == 0
+    clips = {row["id"]: Path(row["audio"]).name for row in map(json.loads, (lab / "data" / "clean.jsonl").open())}
+    names = list(clips.values())
+    moved = lab / "moved.jsonl"
+    with moved.open("w") as file:
+        for id_, clip in zip(clips, [*names[1:], names[0]], strict=True):
+            row = {"id": id_, "prediction": GOOD[id_], "reference": REFERENCES[id_], "audio": f"/elsewhere/{clip}"}
+            file.write(json.dumps(row) + "\n")
+    assert main(["compare", str(lab / "reports" / "ours"), str(moved), "--gate"]) == 4
+    assert "have another sample's recording" in unwrapped(capsys.readouterr().err)
+
+
 def test_a_folder_of_many_kinds_is_scored_as_far_as_it_can_be_and_the_rest_is_named(tmp_path, capsys):
     table(tmp_path / "clean.csv", GOOD)
     table(tmp_path / "cut.csv", GOOD).write_text("utt_id,said\nu1,a\n")
