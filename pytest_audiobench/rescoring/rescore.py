@@ -123,6 +123,8 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         record = item.scored(chain([first], rows))
         if item.majority is not None:
             results.majorities[eval_, model] = item.majority
+        if not item.answered:
+            results.left_out.append(f"{eval_} by {model} was not measured: it holds no answer ({first.error})")
         results.notes.extend(item.figures.findings(record))
         if sounds is not None and folder is not None:
             results.notes.extend(sounds.write(folder, record))
@@ -290,6 +292,11 @@ class _Item:
         if self._folder:
             run_writer.write_record(self._folder, self._record)
         return self._record
+
+    @property
+    def answered(self) -> bool:
+        """Whether any sample could be asked."""
+        return self._kept.answered
 
     def scored_lines(self) -> Iterator[ScoredRow]:
         """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""

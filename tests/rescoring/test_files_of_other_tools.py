@@ -275,6 +275,45 @@ def test_recordings_tell_samples_apart_where_references_do_not(lab, run, capsys)
     assert "have another sample's recording" in unwrapped(capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("name", ["clean.csv", "clean.jsonl", "clean.trn"])
+def test_a_text_that_is_not_in_utf8_is_refused_with_its_line_whoever_reads_it(tmp_path, capsys, name):
+    file = tmp_path / name
+    if name.endswith("csv"):
+        text = "id,hypothesis,reference\nu1,a,a\nu2,café,café\n"
+    elif name.endswith("jsonl"):
+        rows = [{"id": f"u{number}", "prediction": said, "reference": "a"} for number, said in enumerate(["a", "café"])]
+        text = "\n" + "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    else:
+        trn(tmp_path / "ref.trn", {"u1": "a", "u2": "b"})
+        text = "\na (u1)\ncafé (u2)\n"
+    file.write_bytes(text.encode("latin-1"))
+    for verb in (["score", str(file)], ["compare", str(file), str(file)]):
+        assert main([*verb, "--family=transcription"]) == 4
+        said = unwrapped(capsys.readouterr().err)
+        assert f"{name}, line 3 is no text in UTF-8 (the byte 0xe9): write the file anew in UTF-8, as by iconv" in said
+    # A text of over a block is read to its end.
+    file.write_bytes(("id,hypothesis,reference\n" + "a" * (1 << 20) + "é,b,c\nu2,café,").encode() + b"caf\xe9\n")
+    if name.endswith("csv"):
+        assert main(["score", str(file), "--family=transcription"]) == 4
+        assert "line 3 is no text in UTF-8" in unwrapped(capsys.readouterr().err)
+
+
+def test_a_file_without_an_answer_is_not_measured(lab, run, tmp_path, capsys):
+    file = lab / "outputs" / "new.jsonl"
+    file.parent.mkdir()
+    nothing = [{"id": id_, "prediction": None, "reference": text} for id_, text in REFERENCES.items()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in nothing))
+    code, out, _ = score(capsys, file, "--family=transcription", "--scorers=wer-basic", "--format=json")
+    assert code == 1
+    code, out, _ = score(capsys, file, "--family=transcription", "--scorers=wer-basic")
+    assert code == 1
+    assert "new by outputs was not measured: it holds no answer (no answer is recorded)" in out
+    assert main(["compare", str(file), str(file), "--family=transcription", "--gate"]) == 6
+    code, out = run("nothing", "--ab-model=replay:outputs/new.jsonl")
+    assert code != 0
+    assert "not comparable" in out
+
+
 def test_a_folder_of_many_kinds_is_scored_as_far_as_it_can_be_and_the_rest_is_named(tmp_path, capsys):
     table(tmp_path / "clean.csv", GOOD)
     table(tmp_path / "cut.csv", GOOD).write_text("utt_id,said\nu1,a\n")
