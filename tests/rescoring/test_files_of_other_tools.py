@@ -362,11 +362,32 @@ def test_of_a_folder_of_broken_files_each_has_a_line_with_its_reason(tmp_path, c
 
 def test_of_hundreds_of_broken_files_the_first_are_named_and_the_rest_are_counted(tmp_path, capsys):
     for number in range(300):
-        (tmp_path / f"{number:03}.json").write_text("[")
+        (tmp_path / f"{number:03}.json").write_text(" " * number + "[}" if number < 100 else "[")
     code, _, err = score(capsys, tmp_path)
     assert code == 4
     assert "049.json was passed over" in err
+    assert "050.json was passed over" not in err
     assert err.splitlines()[-1] == "250 more files were passed over"
+
+
+def test_files_that_were_passed_over_for_one_reason_are_one_line(tmp_path, capsys):
+    table(tmp_path / "clean.csv", GOOD)
+    for number in range(30):
+        (tmp_path / f"{number:03}.json").write_text("[")
+    _, out, _ = score(capsys, tmp_path, "--family=transcription", "--scorers=wer-basic")
+    (line,) = [line for line in out.splitlines() if "passed over" in line]
+    assert "000.json was passed over: it breaks off at line 1" in line
+    assert line.endswith("; so were 29 more: 001.json, 002.json, 003.json, 004.json, 005.json and 24 more")
+
+
+def test_evals_that_were_not_scored_for_one_reason_are_one_line(tmp_path, capsys):
+    table(tmp_path / "clean.csv", GOOD, task=["one", "two", "three"])
+    args = ("--columns=eval=task", "--family=transcription")
+    code, _, err = score(capsys, tmp_path / "clean.csv", *args, "--scorers=letters")
+    assert code == 4
+    (line,) = [line for line in err.splitlines() if "not scored" in line]
+    assert line.startswith("audiobench: one was not scored: transcription has no scorer letters; it has wer-basic")
+    assert line.endswith("; nor were 2 more: three, two")
 
 
 def test_the_page_of_a_folder_says_first_that_some_of_its_files_were_not_read(tmp_path, capsys):
