@@ -17,6 +17,7 @@ from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
 from pytest_audiobench.gate.threshold_syntax import point
 from pytest_audiobench.identity import digest_of_trusted
+from pytest_audiobench.metrics.definitions.words import trimmed_names
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.run import RegressionRecord
@@ -195,9 +196,9 @@ def _lines(
         if not is_known(metric):
             notes[f"{metric} of {name} is not compared: it is registered by a conftest.py that is not read here"] = None
             continue
-        # A share of answers is written into a run only where it is not 0, and each run has it.
+        # What is written into a run only where there is any, each run has.
         have = [
-            side if side is not None and (metric in SHARES or metric in side.metrics.get(scorer, ())) else None
+            side if side is not None and (metric in SHARES or metric in _measured(side, scorer)) else None
             for side in sides
         ]
         for group in ({}, *_groups([side for side in have if side is not None], chosen.groups)):
@@ -216,8 +217,14 @@ def _metrics(sides: Sequence[ComparableEval], scorer: str, wanted: Sequence[str]
     names = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
     if HEADLINE in wanted:
         return names[:1]
-    wanted_names = (name for name in (*names, *_SHARES) if name in wanted or (ALL in wanted and name in names))
+    others = (*_SHARES, *trimmed_names(names))
+    wanted_names = (name for name in (*names, *others) if name in wanted or (ALL in wanted and name in names))
     return list(dict.fromkeys(wanted_names))
+
+
+def _measured(side: ComparableEval, scorer: str) -> tuple[str, ...]:
+    names = side.metrics.get(scorer, ())
+    return *names, *trimmed_names(names)
 
 
 def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -240,7 +247,7 @@ def group_fields(contenders: Sequence[Contender]) -> list[str]:
 def _check_selection(chosen: Selection, contenders: Sequence[Contender]) -> None:
     sides = [side for contender in contenders for side in contender.sides.values()]
     scorers = {name for side in sides for name in side.scorers}
-    metrics = {*_SHARES, *(name for side in sides for names in side.metrics.values() for name in names)}
+    metrics = {*_SHARES, *(name for side in sides for scorer in side.metrics for name in _measured(side, scorer))}
     for what, wanted, known in (
         ("scorer", chosen.scorers, scorers),
         ("metric", chosen.metrics, metrics),

@@ -10,7 +10,7 @@ from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparison.finding_comparison import finding_markdown, finding_rows, finding_table
-from pytest_audiobench.gate.regression_text import improvement_text
+from pytest_audiobench.gate.regression_text import RUNAWAYS, improvement_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
@@ -164,7 +164,7 @@ def _rules(comparison: Comparison) -> str:
 def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
     for line in comparison.lines:
         for at, regression in enumerate(line.regressions):
-            if regression is not None and regression.verdict in table_cells.SAID:
+            if regression is not None and (regression.verdict in table_cells.SAID or RUNAWAYS in regression.detail):
                 detail = improvement_text(regression) or regression.detail
                 yield (
                     table_cells.MARKS[regression.verdict],

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.track import Curve, Track
+from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import wrapped
@@ -116,7 +117,10 @@ def sentences(track: Track) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for curve in track.curves:
         for at, regression in enumerate(curve.drops):
-            if regression is not None and regression.status in ("regressed", "not_comparable"):
+            said = regression is not None and (
+                regression.status in ("regressed", "not_comparable") or RUNAWAYS in regression.detail
+            )
+            if regression is not None and said:
                 between = f"{track.points[at].label} after {track.points[curve.before(at) or 0].label}"
                 lines.append((regression.status, f"{name(curve)}, {between}: {regression.detail}"))
         if curve.since_best is not None and curve.best != curve.before(curve.last):

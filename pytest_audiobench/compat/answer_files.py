@@ -10,6 +10,7 @@ import csv
 import json
 import pkgutil
 import tomllib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatch
@@ -37,6 +38,7 @@ documentation.
 
 _MOST_BYTES = 256_000_000
 """A file that is one JSON text must be held whole."""
+_BLOCK = 1 << 20
 _NO_MODELS = ("hyp", "hyps", "hypothesis", "hypotheses", "text", "rec", "output", "predictions", "system")
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
@@ -372,10 +374,34 @@ def answers_of(reader: Reader, file: AnswerFile) -> list[RecordedAnswer]:
 
 
 def _read(reader: Reader, file: AnswerFile) -> Iterator[RecordedAnswer]:
+    _check_encoding(file.path)
+    if reader.general and (references := file.references_beside(reader.beside)) is not None:
+        _check_encoding(references)
     try:
         yield from reader.rows(file)
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{file.path} is none of {reader.about} ({error!r}): was it edited?") from error
+
+
+def _check_encoding(path: Path) -> None:
+    """Raises UsageError for a text that is not in UTF-8: read as such, its words would be others."""
+    if not path.is_file() or AnswerFile(path).is_binary:
+        return
+    decoder, line = getincrementaldecoder("utf-8")(), 1
+    with path.open("rb") as file:
+        while True:
+            block = file.read(_BLOCK)
+            try:
+                decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                line += error.object.count(b"\n", 0, error.start)
+                raise UsageError(
+                    f"{path}, line {line} is no text in UTF-8 (the byte {error.object[error.start]:#x}): write the "
+                    "file anew in UTF-8, as by iconv -f LATIN1 -t UTF-8"
+                ) from None
+            if not block:
+                return
+            line += block.count(b"\n")
 
 
 def endings() -> list[str]:

@@ -35,11 +35,11 @@ from pytest_audiobench.evaluation.comparable_eval import (
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.noise_floor import excusing_floor, floor_text, is_within, noise_floor
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
-from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
+from pytest_audiobench.gate.regression_text import RUNAWAYS, noise_text, pairs_text, sentence
 from pytest_audiobench.gate.threshold_syntax import margin_of
 from pytest_audiobench.gate.thresholds import Line as Line
 from pytest_audiobench.gate.thresholds import Terms as Terms
-from pytest_audiobench.metrics.definitions.words import trimmed_names
+from pytest_audiobench.metrics.definitions.words import trimmed, trimmed_names
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
@@ -178,6 +178,8 @@ class _LineTest:
         counts = (moves.count(1), moves.count(-1))
         record = self._record(status, pairs, drop, values, "", counts, names)
         detail = sentence(record) + noise
+        if status == "inconclusive" and (name := trimmed(self.kind.name, before) or trimmed(self.kind.name, after)):
+            detail += f"{RUNAWAYS}{name} beside it"
         if status != "pass" and is_within(record.drop, floor):
             assert floor is not None
             excused = status == "regressed" and is_within(record.drop, excuse)

@@ -8,6 +8,9 @@ from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.records.run import NoiseRecord, RegressionRecord
 
+RUNAWAYS = "; runaway answers hide the rest: see them first, and gate "
+"""Stands in the sentence of an inconclusive line that more samples would not decide, before the metric that may be."""
+
 
 def sentence(record: RegressionRecord) -> str:
     """The verdict and the formula it follows from, with this line's numbers."""

@@ -30,7 +30,7 @@ from pytest_audiobench.errors import (
     disk_errors,
 )
 from pytest_audiobench.evaluation.answer_store import repaired
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Counts
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
@@ -48,7 +48,7 @@ from pytest_audiobench.plugin.run_plan import remember
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
+from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
@@ -97,7 +97,7 @@ class Evaluator:
         """What that says."""
         self._asked_beside = 0
         """How many answers were asked for to compare it with."""
-        self._asked_again: dict[str, int] = {}
+        self._asked_again: dict[str, list[Counts]] = {}
         """How many answers each evaluation was given to its questions asked again."""
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
@@ -348,8 +348,7 @@ class Evaluator:
                     asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
                     judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
                     copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
-                    answers = asker.counts.asked + asker.counts.known
-                    self._asked_again[result.record.eval] = self._asked_again.get(result.record.eval, 0) + answers
+                    self._asked_again.setdefault(result.record.eval, []).append(asker.counts)
             except FatalError as error:
                 if not options or isinstance(error, InfrastructureError):
                     raise
@@ -551,10 +550,24 @@ class Evaluator:
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
             if not evaluation.selection.limited:
                 prompt, sets = self._session.options.prompt, self._session.prompts
-                again = self._asked_again.get(record.eval, 0)
+                again = sum(counts.asked + counts.known for counts in self._asked_again.get(record.eval, ()))
                 remember(self._session.bench.store, self._handle, self._eval_item.eval, record, prompt, sets, again)
+        for counts in self._asked_again.get(record.eval, ()):
+            record = replace(record, asking=_with(record.asking, counts))
         if self._as_it_is is not None and record.eval == self._as_it_is[2].eval:
             record = replace(record, asking=replace(record.asking, asked=record.asking.asked + self._asked_beside))
         record = replace(record, outcome=outcome, message=repaired(message)[0], warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
+
+
+def _with(asking: AskingRecord, again: Counts) -> AskingRecord:
+    """``asking`` with the answers to the same asked again."""
+    return replace(
+        asking,
+        asked=asking.asked + again.asked,
+        known=asking.known + again.known,
+        reused=asking.reused + again.reused,
+        oldest=min(filter(None, (asking.oldest, again.oldest)), default=None),
+        newest=max(filter(None, (asking.newest, again.newest)), default=None),
+    )

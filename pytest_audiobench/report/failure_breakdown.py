@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT
 from pytest_audiobench.metrics.registry import metric_kind
@@ -11,6 +12,16 @@ from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.run import ItemRecord, MetricRecord
 from pytest_audiobench.report.formatting import difference_text, interval_text, value_text
 
+_IN_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "wrong_task": "of the wrong task",
+        "wrong_script": "in the wrong script",
+        "loop": "in a loop",
+        "example_copied": "with the example copied",
+        "out_of_range": "out of range",
+    }
+)
+"""How answers of a class are called behind their number, where its name alone is no English there."""
 MOST_METRICS = 3
 """Of the headline's metrics, so many are given without each class."""
 
@@ -40,6 +51,11 @@ class FailureClass:
     share: str
     moved: tuple[ScoreWithout, ...]
 
+    @property
+    def counted(self) -> str:
+        """``2 in a loop``."""
+        return f"{self.answers} {_IN_WORDS.get(self.name, self.name)}"
+
 
 def is_without(group: Mapping[str, str]) -> bool:
     """Whether a number's group leaves a class of failures out, and is no metadata that samples share."""
@@ -67,7 +83,7 @@ def failure_classes(item: ItemRecord) -> tuple[FailureClass, ...]:
 
 
 def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
-    """``wer 10.3 %; without 50 wrong_task 2.7 %; also 2 loop``: the class that moves the first metric most.
+    """``wer 10.3 %; without 50 of the wrong task 2.7 %; also 2 in a loop``: the class that moves the first metric most.
 
     Counts alone where there is no value to move.
     """
@@ -79,12 +95,12 @@ def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
         return -1.0 if by is None else abs(by), failure.answers
 
     worst = max(classes, key=weight)
-    others = ", ".join(f"{failure.answers} {failure.name}" for failure in classes if failure is not worst)
+    others = ", ".join(failure.counted for failure in classes if failure is not worst)
     also = f"; also {others}" if others else ""
     if not worst.moved or worst.moved[0].value == value_text(None, ""):
-        return f"{worst.answers} {worst.name}{also}"
+        return f"{worst.counted}{also}"
     score = worst.moved[0]
-    return f"{score.metric} {score.value}; without {worst.answers} {worst.name} {score.without}{also}"
+    return f"{score.metric} {score.value}; without {worst.counted} {score.without}{also}"
 
 
 def _score_without(score: MetricRecord, without: MetricRecord) -> ScoreWithout:

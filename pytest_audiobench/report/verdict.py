@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.records.run import ALARM, PASSED_OVER, ItemRecord, RunRecord
 from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, printable
 
@@ -89,13 +90,6 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     return RunVerdict(*sign, counts, advice)
 
 
-def _hidden_by_runaways(item: ItemRecord) -> str:
-    """The metric of an inconclusive line that runaway answers widen; "" where there is none."""
-    values = {metric.name: metric.value for metric in item.metrics if not metric.group}
-    metrics = (line.metric for line in item.regressions if line.status == "inconclusive")
-    return next((name for name in metrics if values.get("runaway") and f"{name}_trimmed" in values), "")
-
-
 def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
     status = record.exit_status
     if status in _NO_VERDICT and not (status == _NOTHING_SELECTED and record.items):
@@ -114,7 +108,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
-        if hidden := next(filter(None, map(_hidden_by_runaways, record.items)), ""):
+        if hidden := next((line.metric for line in undecided if RUNAWAYS in line.detail), ""):
             advice = f"Runaway answers hide the rest of {hidden}: see them first, and gate {hidden}_trimmed beside it."
         if any(line.p is not None and line.p <= line.alpha / line.lines for line in undecided):
             advice = "Worse by no more than the model's own noise: see which answers differ before it is merged."

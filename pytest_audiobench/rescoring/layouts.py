@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ _OF_ANYTHING = (".txt", "text")
 """Endings of files that may be about anything: where no reader knows one, it holds no answers."""
 
 
-_MOST_SENTENCES = 50
+_MOST_SENTENCES, _MOST_NAMES = 50, 5
 
 
 class PassedOver(NamedTuple):
@@ -81,9 +81,17 @@ def _passed_over(file: Path, error: UsageError) -> PassedOver:
 
 
 def sentences_of(passed_over: Sequence[PassedOver]) -> list[str]:
-    """A sentence for each of the first, and one of what was looked for where a file is in no known layout."""
-    sentences = list(map(str, passed_over[:_MOST_SENTENCES]))
-    if more := len(passed_over) - len(sentences):
+    """A sentence for each of the first reasons, and one of what was looked for where a file is in no known layout."""
+    by_reason: dict[str, list[PassedOver]] = {}
+    for file in passed_over:
+        by_reason.setdefault(file.why, []).append(file)
+    sentences, told = [], 0
+    for first, *others in islice(by_reason.values(), _MOST_SENTENCES):
+        names = ", ".join(other.file.name for other in others[:_MOST_NAMES])
+        left = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
+        sentences.append(f"{first}; so were {len(others)} more: {names}{left}" if others else str(first))
+        told += 1 + len(others)
+    if more := len(passed_over) - told:
         sentences.append(f"{more} more files were passed over")
     return [*sentences, *([_looked_for()] if any(file.is_unknown for file in passed_over) else [])]
 

@@ -45,7 +45,9 @@ class OwnFigures:
 
     def __init__(self, first: RecordedRow) -> None:
         self._rule = first.scorer
-        self._printed = {name: float(value) for name, value in first.figures.items() if _is_number(value)}
+        figures = {name: _number(value) for name, value in first.figures.items() if value is not None}
+        self._printed = {name: value for name, value in figures.items() if math.isfinite(value)}
+        self._no_numbers = [name for name in figures if name not in self._printed]
         self._of_rows: dict[str, list[float]] = {}
         self._rows = 0
         self._other_rows: dict[str, int] = {}
@@ -61,9 +63,9 @@ class OwnFigures:
             self._rows += 1
             scores = row.stored.get("scores")
             own = {**(scores if isinstance(scores, Mapping) else {}), **row.stored}
-            values = {metric: float(own[name]) for name, metric in _OF_ROWS.items() if _is_number(own.get(name))}
+            values = {metric: _number(own[name]) for name, metric in _OF_ROWS.items() if own.get(name) is not None}
             for metric, value in values.items():
-                self._of_rows.setdefault(metric, []).append(value)
+                self._of_rows.setdefault(metric, []).extend([value] if math.isfinite(value) else [])
             if "accuracy" in values:
                 for scorer, samples in scored.items():
                     statistics = samples[place].scores
@@ -82,15 +84,22 @@ class OwnFigures:
         for metric, figure in (self._printed or means).items():
             candidates = self._candidates(record, metric)
             if not candidates:
+                missed.append(f"{metric} {figure!r} was not checked: no scorer that was used gives it")
                 continue
             if equal := _equal(candidates, figure):
                 given.setdefault(self._verdict(equal, figure, len(candidates)), []).append(f"{metric} {figure!r}")
             else:
                 missed += _misses(candidates, metric, figure)
-        whose = "the file's own" if self._printed else "its rows' own mean"
+        whose = "the file's own" if self._printed or self._no_numbers else "its rows' own mean"
         of_file = f"{record.eval} · {record.model}: {whose}"
         yield from (f"{of_file} {', '.join(figures)}: {verdict}" for verdict, figures in given.items())
-        yield from (f"{of_file} {line}" if line.endswith(":") else line for line in missed)
+        yield from (line if line.startswith("`") else f"{of_file} {line}" for line in missed)
+        for name in self._no_numbers:
+            yield f"{of_file} {name} is no number, and was not checked"
+        for metric, values in ({} if self._printed else self._of_rows).items():
+            if len(values) < self._rows:
+                without = self._rows - len(values)
+                yield f"{of_file} {metric} was not checked: {without:,} of {self._rows:,} rows have no number there"
 
     def _candidates(self, record: ItemRecord, metric: str) -> list[_Candidate]:
         each = (row for row in record.metrics if row.name == metric and not row.group)
@@ -136,5 +145,9 @@ def _half_a_digit(figure: float) -> float:
     return digit / 2.0 + _NOISE if digit <= _COARSEST_DIGIT and "e" not in written else 0.0
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+def _number(value: Any) -> float:
+    """NaN for what is no number; a table's cells are texts."""
+    try:
+        return float(value) if isinstance(value, (int, float, str)) else math.nan
+    except (ValueError, OverflowError):
+        return math.nan

@@ -48,6 +48,8 @@ class ScoredRows:
         self.rows: dict[str, list[ScoredSample]] = {scorer.name: [] for scorer in scorers}
         self.data, self.answers, self._audio = ListDigest(), ListDigest(), ListDigest()
         self._heard = False
+        self.answered = False
+        """Whether any sample could be asked."""
         self._slim: list[SampleAnswers] = []
         self._ids: list[set[str]] = []
         self._clusters: set[Hashable] = set()
@@ -95,6 +97,7 @@ class ScoredRows:
             self._audio.extend([keys])
             self._heard = self._heard or row.clip_keys is not None
         self.answers.extend([answer_payload(answer) for answer in answered])
+        self.answered = self.answered or any(answer.error is None for answer in answered)
         self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
         clusters = [self._cluster_of(row) for row in chunk]
         self._clusters.update(clusters)

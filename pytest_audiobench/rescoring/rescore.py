@@ -93,6 +93,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     results = RescoredEval([], [], [], {}, sentences_of(source.passed_over))
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
+    unscored: dict[tuple[str, bool], dict[str, None]] = {}
     changed: Counter[tuple[str, str]] = Counter()
     members = Counter(item.suite for item in recorded.values())
     audio = wanted.audio if folder is not None else None
@@ -113,8 +114,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
                 protocol = _fitting(protocol, [first, *rest])
             protocol = _weighed(protocol, first, old, asked)
         except _NotScorable as error:
-            why = f"{eval_} was not scored: {error}"
-            (results.notes if isinstance(error, _NotWanted) else results.left_out).append(why)
+            unscored.setdefault((str(error), isinstance(error, _NotWanted)), {})[eval_] = None
             continue
         labels = _labels_of(first, old, wanted)
         protocol = protocol if labels is None else labels.beside(protocol)
@@ -123,6 +123,8 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         record = item.scored(chain([first], rows))
         if item.majority is not None:
             results.majorities[eval_, model] = item.majority
+        if not item.answered:
+            results.left_out.append(f"{eval_} by {model} was not measured: it holds no answer ({first.error})")
         results.notes.extend(item.figures.findings(record))
         if sounds is not None and folder is not None:
             results.notes.extend(sounds.write(folder, record))
@@ -132,6 +134,9 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         if folder is None and is_pooled(record) and members[record.suite] > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(record, item.scored_lines())
+    for (why, is_choice), (eval_, *others) in unscored.items():
+        also = f"; nor were {len(others)} more: {', '.join(others[:_NAMED])}{_more(others)}" if others else ""
+        (results.notes if is_choice else results.left_out).append(f"{eval_} was not scored: {why}{also}")
     results.notes.extend(results.left_out)
     if source.others:
         names = ", ".join(file.name for file in source.others[:_NAMED])
@@ -290,6 +295,11 @@ class _Item:
         if self._folder:
             run_writer.write_record(self._folder, self._record)
         return self._record
+
+    @property
+    def answered(self) -> bool:
+        """Whether any sample could be asked."""
+        return self._kept.answered
 
     def scored_lines(self) -> Iterator[ScoredRow]:
         """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""

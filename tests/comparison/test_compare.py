@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import multiple_choice
+from pytest_audiobench import multiple_choice, transcription
 from pytest_audiobench.audio import edits
 from pytest_audiobench.cli import _options
 from pytest_audiobench.comparison import mismatches
@@ -133,6 +133,25 @@ def test_metrics_and_scorers_are_chosen_by_name(lab, audiobench):
     read = {(one["scorer"], one["metric"]) for one in chosen}
     assert {("letters", "accuracy"), ("air-bench", "accuracy"), ("letters", "coverage")} <= read
     assert {one["scorer"] for one in lines(audiobench, "a", "b")} == {"letters"}
+
+
+def test_a_word_error_rate_that_runaways_hide_is_told_beside_the_rate_that_they_do_not_move(lab, audiobench):
+    words = [replace(one, choices=(), reference="one two three four") for one in lab.samples(40)]
+
+    def saying(right, runaway):
+        return lambda id_: "word " * 200 if id_ in runaway else "one two three four" if id_ in right else "one two"
+
+    ids = [one.id for one in words]
+    for name, right, runaway in (("a", ids[:36], ()), ("b", ids[:30], ids[38:])):
+        lab.run(name, {"words/all": words}, says=saying(right, runaway), protocol=transcription())
+    code, out, _ = audiobench("compare", "a", "b", "--gate")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "? 1 inconclusive" in said
+    assert "? B words/all wer by wer-basic: " in said
+    assert "; runaway answers hide the rest: see them first, and gate wer_trimmed beside it" in said
+    (line,) = lines(audiobench, "a", "b", "--metrics", "wer_trimmed")
+    assert (line["status"], line["value"]) == ("regressed", pytest.approx((8 * 2 + 2 * 4) / 160))
 
 
 def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiobench):

@@ -91,6 +91,17 @@ def test_a_rate_of_errors_is_best_where_it_is_low(lab, audiobench):
     assert found[1]["drop"] == pytest.approx(-25 / 40)
 
 
+def test_runaways_that_hide_a_drop_are_told_with_the_rate_that_they_do_not_move(lab, audiobench):
+    for step, runaways in ((1, ()), (2, ("s001", "s002"))):
+        says = lambda id_, runaways=runaways: "dog " * 200 if id_ in runaways else "cat"  # noqa: E731
+        lab.run(f"r{step}", says=says, model=f"step-{step}", protocol=transcription())
+    _, out, _ = audiobench("track", "reports")
+    said = " ".join(out.split())
+    assert "? animals/all wer by wer-basic, 2 after 1: up to" in said
+    assert "gate wer_trimmed beside it" in said
+    assert [one["metric"] for one in values(audiobench, "reports", "--metric", "wer_trimmed")] == ["wer_trimmed"] * 2
+
+
 def test_runs_are_ordered_by_time_where_that_is_asked(lab, audiobench):
     for name, started in (("b", "2026-11-20T09:00:00Z"), ("a", "2026-11-21T09:00:00Z")):
         lab.run(name, model="main", started=started)

@@ -188,9 +188,14 @@ def test_a_threshold_within_the_noise_floor_of_an_earlier_run_is_said_to_be(aske
 
 def test_every_condition_is_asked_of_the_model_and_not_of_the_store(asked):
     assert asked.run(log="log").ret == 0
-    asked_for = (asked.path / "log").read_text().split()
+    asked_for = [word for word in (asked.path / "log").read_text().split() if word.startswith("tone-")]
     # as planned, again, reversed, four sizes of batches, four copies
     assert asked_for.count("tone-0") == 1 + 1 + 1 + 4 + 4
+    answers = asked.last()[0]["answers"]
+    assert (answers["asked"], answers["stored"]) == (len(asked_for), 0)
+    assert asked.run(log="log").ret == 0
+    again = asked.last()[0]["answers"]
+    assert (again["asked"], again["stored"]) == (0, len(asked_for))
 
 
 def test_a_threshold_may_ask_for_the_same_answers(asked):

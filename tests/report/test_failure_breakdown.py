@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import pytest
+
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import view_model
-from pytest_audiobench.report.failure_breakdown import failure_sentence, is_without
+from pytest_audiobench.report.failure_breakdown import FailureClass, ScoreWithout, failure_sentence, is_without
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines
 
@@ -40,7 +44,7 @@ def test_each_class_has_its_count_its_share_and_the_score_without_it(runs: Any) 
 def test_a_line_names_the_class_that_moves_the_score_most(runs: Any) -> None:
     answers = [RIGHT] * 6 + [WRONG] + [LOOP] * 2 + [REFUSED]
     _, record = runs.collected(runs.item(0, "a", answers, wording=WORDING))
-    said = "failures in a: accuracy 60.0 %; without 2 loop 75.0 %; also 1 refused"
+    said = "failures in a: accuracy 60.0 %; without 2 in a loop 75.0 %; also 1 refused"
     assert said in lines_of(record)
     assert f"- {said}" in summary(record)
 
@@ -55,6 +59,17 @@ def test_an_eval_where_nothing_went_wrong_has_no_such_line(runs: Any) -> None:
 def test_where_all_answers_went_wrong_there_is_no_number_without_them(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [REFUSED] * 3))
     assert "failures in a: accuracy 0.0 %; without 3 refused –" in lines_of(record)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_every_class_is_read_as_english_behind_its_number(name: str) -> None:
+    rate = ScoreWithout("wer", "10.3 %", "2.7 %", "", "", -0.076, 90)
+    classes = [
+        FailureClass(each, "", 3, "", (rate,) * (each == name)) for each in dict.fromkeys((name, "loop", "empty"))
+    ]
+    said = failure_sentence(tuple(classes))
+    assert "_" not in said
+    assert re.search(r"without 3 (of|in|with|out of|refused|empty|truncated|runaway)\b.* 2\.7 %; also 3 ", said)
 
 
 def test_with_several_models_each_line_names_its_own(runs: Any) -> None:

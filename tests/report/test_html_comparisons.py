@@ -103,7 +103,7 @@ def test_what_went_wrong_is_a_table_with_examples_of_each_class(runs: Any, opene
         r"loop\s+4\s+33\.3 %\s+accuracy\s+50\.0 %\s+75\.0 %\s+[\d.]+ to [\d.]+\s+8\s+\+25\.0 points", rows[0]
     )
     assert re.search(r"refused\s+1\s+8\.3 %", rows[1])
-    assert "accuracy 50.0 %; without 4 loop 75.0 %; also 1 refused" in section.locator("summary").inner_text()
+    assert "accuracy 50.0 %; without 4 in a loop 75.0 %; also 1 refused" in section.locator("summary").inner_text()
     assert section.locator(".failure").first.locator(".example .answer").all_inner_texts() == ["b b b b b"] * 3
     assert "reference: cat" in section.locator(".example").first.inner_text()
 

@@ -91,6 +91,18 @@ def test_several_models_share_a_plot_and_have_a_legend(runs: Any, opened: Any) -
     assert page.page.locator("#scores .legend li").all_inner_texts() == ["old", "new"]
 
 
+@pytest.mark.parametrize("width", [400, 760, 1280])
+def test_a_long_alias_is_read_in_a_few_lines_at_any_width(runs: Any, opened: Any, width: int) -> None:
+    long = "qwen2-audio-7b-instruct-finetuned-checkpoint-000450"
+    items = [runs.item(number, "digits", [RIGHT] * 40, model=alias) for number, alias in enumerate((long, "b" * 40))]
+    page = opened(runs.page(*items))
+    page.page.set_viewport_size({"width": width, "height": 800})
+    heights = page.page.locator("#verdicts td.model").evaluate_all("cells => cells.map((cell) => cell.clientHeight)")
+    assert len(heights) == 2
+    assert all(0 < height <= 120 for height in heights)
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_groups_are_drawn_and_listed(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [RIGHT, RIGHT, RIGHT, WRONG], group_of=by_two)))
     assert len(dots(page, "#groups")) == 2

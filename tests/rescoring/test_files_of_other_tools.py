@@ -242,6 +242,78 @@ def test_a_table_is_compared_with_a_run_by_the_runs_own_scorers(lab, run, capsys
     assert "points worse" in unwrapped(capsys.readouterr().out)
 
 
+def test_a_table_whose_ids_are_other_samples_is_compared_with_nothing(lab, run, capsys):
+    table(lab / "outputs" / "new.csv", GOOD)
+    assert run("ours", "--ab-model=replay:outputs/new.csv")[0] == 0
+    folder, moved = lab / "reports" / "ours", lab / "moved.csv"
+    ids = list(REFERENCES)
+    texts = [f'"{GOOD[id_]}","{REFERENCES[id_]}"' for id_ in ids]
+    rows = [f"{id_},{text}" for id_, text in zip(ids, [*texts[1:], texts[0]], strict=True)]
+    moved.write_text("id,hyp,reference\n" + "\n".join(rows) + "\n")
+    said = "150 of 150 ids of speech/clean have another sample's reference, such as "
+    assert main(["compare", str(folder), str(moved), "--gate"]) == 4
+    assert said in unwrapped(capsys.readouterr().err)
+    code, out = run("permuted", "--ab-model=replay:outputs/new.csv", "--ab-baseline=moved.csv")
+    assert code != 0
+    assert said in unwrapped(out)
+    # Two tables say by themselves what was asked.
+    assert main(["compare", str(lab / "outputs" / "new.csv"), str(moved), "--family=transcription", "--gate"]) == 4
+    assert "were not asked the same" in unwrapped(capsys.readouterr().err)
+
+
+def test_recordings_tell_samples_apart_where_references_do_not(lab, run, capsys):
+    table(lab / "outputs" / "new.csv", GOOD)
+    assert run("ours", "--ab-model=replay:outputs/new.csv")[0] == 0
+    clips = {row["id"]: Path(row["audio"]).name for row in map(json.loads, (lab / "data" / "clean.jsonl").open())}
+    names = list(clips.values())
+    moved = lab / "moved.jsonl"
+    with moved.open("w") as file:
+        for id_, clip in zip(clips, [*names[1:], names[0]], strict=True):
+            row = {"id": id_, "prediction": GOOD[id_], "reference": REFERENCES[id_], "audio": f"/elsewhere/{clip}"}
+            file.write(json.dumps(row) + "\n")
+    assert main(["compare", str(lab / "reports" / "ours"), str(moved), "--gate"]) == 4
+    assert "have another sample's recording" in unwrapped(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("name", ["clean.csv", "clean.jsonl", "clean.trn"])
+def test_a_text_that_is_not_in_utf8_is_refused_with_its_line_whoever_reads_it(tmp_path, capsys, name):
+    file = tmp_path / name
+    if name.endswith("csv"):
+        text = "id,hypothesis,reference\nu1,a,a\nu2,café,café\n"
+    elif name.endswith("jsonl"):
+        rows = [{"id": f"u{number}", "prediction": said, "reference": "a"} for number, said in enumerate(["a", "café"])]
+        text = "\n" + "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    else:
+        trn(tmp_path / "ref.trn", {"u1": "a", "u2": "b"})
+        text = "\na (u1)\ncafé (u2)\n"
+    file.write_bytes(text.encode("latin-1"))
+    for verb in (["score", str(file)], ["compare", str(file), str(file)]):
+        assert main([*verb, "--family=transcription"]) == 4
+        said = unwrapped(capsys.readouterr().err)
+        assert f"{name}, line 3 is no text in UTF-8 (the byte 0xe9): write the file anew in UTF-8, as by iconv" in said
+    # A text of over a block is read to its end.
+    file.write_bytes(("id,hypothesis,reference\n" + "a" * (1 << 20) + "é,b,c\nu2,café,").encode() + b"caf\xe9\n")
+    if name.endswith("csv"):
+        assert main(["score", str(file), "--family=transcription"]) == 4
+        assert "line 3 is no text in UTF-8" in unwrapped(capsys.readouterr().err)
+
+
+def test_a_file_without_an_answer_is_not_measured(lab, run, tmp_path, capsys):
+    file = lab / "outputs" / "new.jsonl"
+    file.parent.mkdir()
+    nothing = [{"id": id_, "prediction": None, "reference": text} for id_, text in REFERENCES.items()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in nothing))
+    code, out, _ = score(capsys, file, "--family=transcription", "--scorers=wer-basic", "--format=json")
+    assert code == 1
+    code, out, _ = score(capsys, file, "--family=transcription", "--scorers=wer-basic")
+    assert code == 1
+    assert "new by outputs was not measured: it holds no answer (no answer is recorded)" in out
+    assert main(["compare", str(file), str(file), "--family=transcription", "--gate"]) == 6
+    code, out = run("nothing", "--ab-model=replay:outputs/new.jsonl")
+    assert code != 0
+    assert "not comparable" in out
+
+
 def test_a_folder_of_many_kinds_is_scored_as_far_as_it_can_be_and_the_rest_is_named(tmp_path, capsys):
     table(tmp_path / "clean.csv", GOOD)
     table(tmp_path / "cut.csv", GOOD).write_text("utt_id,said\nu1,a\n")
@@ -290,11 +362,32 @@ def test_of_a_folder_of_broken_files_each_has_a_line_with_its_reason(tmp_path, c
 
 def test_of_hundreds_of_broken_files_the_first_are_named_and_the_rest_are_counted(tmp_path, capsys):
     for number in range(300):
-        (tmp_path / f"{number:03}.json").write_text("[")
+        (tmp_path / f"{number:03}.json").write_text(" " * number + "[}" if number < 100 else "[")
     code, _, err = score(capsys, tmp_path)
     assert code == 4
     assert "049.json was passed over" in err
+    assert "050.json was passed over" not in err
     assert err.splitlines()[-1] == "250 more files were passed over"
+
+
+def test_files_that_were_passed_over_for_one_reason_are_one_line(tmp_path, capsys):
+    table(tmp_path / "clean.csv", GOOD)
+    for number in range(30):
+        (tmp_path / f"{number:03}.json").write_text("[")
+    _, out, _ = score(capsys, tmp_path, "--family=transcription", "--scorers=wer-basic")
+    (line,) = [line for line in out.splitlines() if "passed over" in line]
+    assert "000.json was passed over: it breaks off at line 1" in line
+    assert line.endswith("; so were 29 more: 001.json, 002.json, 003.json, 004.json, 005.json and 24 more")
+
+
+def test_evals_that_were_not_scored_for_one_reason_are_one_line(tmp_path, capsys):
+    table(tmp_path / "clean.csv", GOOD, task=["one", "two", "three"])
+    args = ("--columns=eval=task", "--family=transcription")
+    code, _, err = score(capsys, tmp_path / "clean.csv", *args, "--scorers=letters")
+    assert code == 4
+    (line,) = [line for line in err.splitlines() if "not scored" in line]
+    assert line.startswith("audiobench: one was not scored: transcription has no scorer letters; it has wer-basic")
+    assert line.endswith("; nor were 2 more: three, two")
 
 
 def test_the_page_of_a_folder_says_first_that_some_of_its_files_were_not_read(tmp_path, capsys):

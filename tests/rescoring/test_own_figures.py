@@ -112,8 +112,8 @@ def test_of_scorers_that_give_the_figure_the_one_that_agrees_with_every_row_is_n
     assert "0.5: equal by `faithfulness-recovered`, and so is every row (2 of 2" in notes[0]
 
 
-@pytest.mark.parametrize("figures", [{}, {"judge_score": 0.5}, {"wer": None}, {"wer": "0.5"}, {"wer": float("nan")}])
-def test_a_file_without_a_figure_that_can_be_compared_is_scored_in_silence(figures):
+@pytest.mark.parametrize("figures", [{}, {"wer": None}])
+def test_a_file_without_a_figure_is_scored_in_silence(figures):
     assert found_in(transcripts(("a", "a"), **figures), "raw") == []
 
 
@@ -168,3 +168,24 @@ def test_a_run_of_thenirocks_tool_is_equal_in_each_of_its_conditions(name):
     found = rescore(source_of(RUNS / f"{name}.json"), ScoringOptions())
     assert len(found.notes) == len(found.items)
     assert all(": equal by `" in note for note in found.notes)
+
+
+def test_a_figure_that_is_no_number_is_told_and_never_compared():
+    rows = transcripts(("a b", "a b"), ("c d", "c"), wer=float("nan"), cer="0.25")
+    assert "talk · ear: the file's own wer is no number, and was not checked" in found_in(rows, "wer-basic")
+    rows = choices(("B", 1.0), ("A", float("nan")))
+    assert [note for note in found_in(rows, "letters") if "own" in note] == [
+        "animals · ear: its rows' own mean accuracy was not checked: 1 of 2 rows have no number there"
+    ]
+
+
+def test_a_cell_of_a_table_is_a_number(tmp_path, capsys):
+    table = tmp_path / "talk.csv"
+    table.write_text("id,hypothesis,reference,wer\nu1,a b,a b,0.0\nu2,a,a b,0.5\n")
+    assert main(["score", str(table), "--columns=own=wer", "--family=transcription", "--scorers=wer-basic"]) == 0
+    assert "its rows' own mean wer_mean 0.25: equal by `wer-basic`" in capsys.readouterr().out
+
+
+def test_a_figure_that_none_of_the_scorers_gives_is_told():
+    notes = found_in(transcripts(("a b", "a b"), wer=0.0, per=0.2), "wer-basic")
+    assert "talk · ear: the file's own per 0.2 was not checked: no scorer that was used gives it" in notes

@@ -102,7 +102,7 @@
       ...(checked ? [["Checks"]] : []), ["Scorer"]];
     const rows = data.evals.flatMap((one) => figureRows(one,
       (first) => first
-        ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", {}, visible(one.model)) : null,
+        ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", { class: "model" }, visible(one.model)) : null,
           el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim()))]
         : [el("td"), data.several ? el("td") : null, el("td")],
       (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
@@ -117,7 +117,7 @@
     byId("averages").hidden = false;
     const heads = [["Average"], ...(data.several ? [["Model"]] : []), ...FIGURE_HEADS];
     byId("averages").append(table(heads, data.averages.map(({ name, model, scorer, figure }) =>
-      el("tr", {}, el("th", { scope: "row" }, visible(name)), data.several ? el("td", {}, visible(model)) : null, figureCells(figureOf(figure), scorer))), true));
+      el("tr", {}, el("th", { scope: "row" }, visible(name)), data.several ? el("td", { class: "model" }, visible(model)) : null, figureCells(figureOf(figure), scorer))), true));
   }
 
   function drawSuites() {
@@ -125,7 +125,7 @@
     byId("suites").hidden = false;
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Evals", true], ...FIGURE_HEADS, ["Parse rate", true], ["Scorer"]];
     const rows = data.suites.flatMap((suite) => figureRows(suite,
-      (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", {}, first ? visible(suite.model) : "") : null,
+      (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", { class: "model" }, first ? visible(suite.model) : "") : null,
         el("td", { class: "number" }, first ? suite.evals : "")],
       () => null));
     byId("suites").append(table(heads, rows, true));
