@@ -89,17 +89,17 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
         folded = len(measured) - len(listed)
         short = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in listed]
         entries = [entry for item in short for entry in _entries(item)]
-    if not entries:
+    if not entries and not folded:
         return []
     pooled = [entry for suite in view_model.suites(run) for entry in _suite(suite)]
     # What a card prints of many tasks stands before them.
     if averages := [entry for suite in view_model.suites(run) for entry in _averages(suite)]:
         entries = [*averages, _Entry(("",) * len(_HEAD), ""), *entries]
-    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width)
-    if is_long:
+    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width) if entries or pooled else []
+    if is_long and entries:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
-        if folded:
-            lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
+    if folded:
+        lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
     # Of the headline scorer alone: the page has the others.
     of_scenes = {
         eval_name(item.name, item.model, several): {figure.metric: figure.value for figure in item.blocks[0].columns}

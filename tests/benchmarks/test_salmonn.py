@@ -6,12 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-import soundfile
 
 from pytest_audiobench.datasets.declaration import read_declarations
 from pytest_audiobench.plugin.declarative import read_declaration
 from pytest_audiobench.published_figures import registry
 from tests.benchmarks.miniatures import CONFTEST, EVALS, Miniature, miniatures
+from tests.read_speech import read_speech
 
 FILE = EVALS / "salmonn.audiobench.toml"
 WEIGHTS = Path(os.environ.get("AUDIOBENCH_WEIGHTS", "weights")).resolve() / "whisper-tiny.en"
@@ -61,28 +61,6 @@ def test_the_paper_s_figures_are_those_of_the_published_tables(task):
     assert rows
     for row in rows:
         assert (row.metric.replace("osr_wer", "wer"), row.value) in figures
-
-
-def read_speech(folder, shared):
-    """Twenty clips of English with their words, in LibriSpeech's layout."""
-    speech, chapters = shared / "speech", {}
-    clips = json.loads((speech / "audiobench" / "manifest.json").read_text())["clips"]
-    chapters[11] = [(speech / "audiobench" / clip["file"], clip["text"]) for clip in clips]
-    for speaker, name, table in ((12, "cards", "cards.transcription"), (13, "librivox", "transcription")):
-        lines = [line.rpartition(" ") for line in (speech / name / table).read_text().splitlines()]
-        chapters[speaker] = [
-            (speech / name / f"{file.strip('()')}.wav", text.strip().removeprefix("<s>").removesuffix("</s>"))
-            for text, _, file in lines
-        ]
-    for speaker, recordings in chapters.items():
-        chapter = folder / "LibriSpeech" / "test-clean" / str(speaker) / "1"
-        chapter.mkdir(parents=True)
-        lines = []
-        for number, (recording, text) in enumerate(recordings):
-            name = f"{speaker}-1-{number:04}"
-            soundfile.write(chapter / f"{name}.flac", *soundfile.read(recording))
-            lines.append(f"{name} {''.join(sign for sign in text.upper() if sign.isalpha() or sign in chr(39) + ' ')}")
-        (chapter / f"{speaker}-1.trans.txt").write_text("\n".join(lines) + "\n")
 
 
 def test_a_second_reading_of_samples_and_a_known_defect_stand_beside_the_suite_and_in_none_of_its_figures(

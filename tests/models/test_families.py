@@ -201,8 +201,26 @@ def test_a_prompt_that_grows_with_the_audio_proves_hearing(model_of, name):
 
 
 @pytest.mark.parametrize("name", [*TRANSCRIBERS, *CHOOSERS])
-def test_an_input_of_fixed_length_proves_nothing(model_of, name):
-    assert model_of(name).hearing.status == "unproven"
+def test_of_an_input_of_fixed_length_other_scores_for_noise_than_for_silence_prove_hearing(model_of, name):
+    hearing = model_of(name).hearing
+    assert hearing.status == "proven"
+    assert "for a second of noise are others than for silence" in hearing.evidence
+
+
+@pytest.mark.parametrize("name", [*TRANSCRIBERS, *CHOOSERS])
+def test_a_model_whose_features_are_the_same_for_any_sound_is_not_proven_to_hear(model_of, name, monkeypatch):
+    import torch
+
+    engine = model_of(name)._engine
+    on_device = engine.on_device
+
+    def dropped(inputs):
+        made = on_device(inputs)
+        return {key: torch.zeros_like(value) if value.is_floating_point() else value for key, value in made.items()}
+
+    monkeypatch.setattr(engine, "on_device", dropped)
+    with torch.inference_mode():
+        assert engine.prove().status == "unproven"
 
 
 def test_a_model_that_is_not_loaded_says_nothing_of_its_hearing(built):

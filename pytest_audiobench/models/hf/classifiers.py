@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from pytest_audiobench.errors import UsageError
@@ -41,8 +40,7 @@ class LabelClassifier(Engine):
                 f"labels=… names {sorted(unknown)[0]!r}; {self.setup.folder} has {_name_list(named.values())}"
             )
         self._label_at = {self._meant.get(tidy(name), tidy(name)): int(place) for place, name in named.items()}
-        self._scores([np.zeros(self.setup.rate_hz, dtype=np.float32)])
-        return Hearing("unproven", "a classifier's input and answer are of one length, with sound or without")
+        return self.hearing_by("its scores of labels", self._scores)
 
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         clips = [self.filled_up(ask.audio[0].samples) for ask in batch]
@@ -84,8 +82,7 @@ class ClapClassifier(Engine):
         super().__init__(setup)
 
     def prove(self) -> Hearing:
-        self._sounds([np.zeros(self.setup.rate_hz, dtype=np.float32)])
-        return Hearing("unproven", "an encoder of fixed length: a clip is repeated or filled up to its window")
+        return self.hearing_by("its encodings", self._sounds)
 
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         sounds = self._sounds([self.filled_up(ask.audio[0].samples) for ask in batch])

@@ -99,6 +99,18 @@ class Engine:
         if self.setup.load.device.startswith("cuda"):
             torch.cuda.empty_cache()
 
+    def hearing_by(self, what: str, scores: Callable[[Sequence[Samples]], Any]) -> Hearing:
+        """Whether ``scores`` (a row for each clip) change with what is heard, of inputs that are of one length anyway.
+
+        A second of noise is put between two of silence, whose own difference is what rounding makes of a batch.
+        """
+        silence = np.zeros(self.setup.rate_hz, dtype=np.float32)
+        noise = np.random.default_rng(0).uniform(-0.3, 0.3, len(silence)).astype(np.float32)
+        before, heard, after = scores([silence, noise, silence]).float()
+        if (heard - before).abs().max() > 10 * (after - before).abs().max():
+            return Hearing("proven", f"{what} for a second of noise are others than for silence")
+        return Hearing("unproven", f"{what} for a second of noise are those for silence")
+
     def filled_up(self, clip: Samples) -> Samples:
         """The clip, with silence at its end where it is shorter than the model can take."""
         if len(clip) >= self.setup.shortest:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.checkpoint import first_line
@@ -23,17 +21,19 @@ class WhisperTranscriber(Engine):
 
     def prove(self) -> Hearing:
         try:
-            self._generate([np.zeros(self.setup.rate_hz, dtype=np.float32)], Settings(max_new_tokens=1))
+            return self.hearing_by("its scores of the first word", self._first_scores)
         except ValueError as error:
             wanted = f" with language={language}" if (language := self.setup.options.get("language")) else ""
             raise FatalError(f"{self.setup.folder} cannot transcribe{wanted}: {first_line(error)}") from error
-        return Hearing("unproven", "an encoder of fixed length: its input is as long without sound as with it")
 
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
-        tokens = self._generate([self.filled_up(ask.audio[0].samples) for ask in batch], settings)
+        tokens = self._generate([self.filled_up(ask.audio[0].samples) for ask in batch], settings).sequences
         return [self._response(row) for row in tokens.tolist()]
 
-    def _generate(self, clips: Sequence[Any], settings: Settings) -> Any:
+    def _first_scores(self, clips: Sequence[Any]) -> Any:
+        return self._generate(clips, Settings(max_new_tokens=1), output_logits=True).logits[0]
+
+    def _generate(self, clips: Sequence[Any], settings: Settings, **wanted: bool) -> Any:
         features = self.processor.feature_extractor(
             list(clips), sampling_rate=self.setup.rate_hz, return_attention_mask=True, return_tensors="pt"
         )
@@ -50,14 +50,14 @@ class WhisperTranscriber(Engine):
         elif language is not None:
             raise ValueError("it is no multilingual checkpoint; leave the language out")
         # One plain call: the many-segment way would hide whether a text ended or was cut.
-        generated = self.model.generate(
+        return self.model.generate(
             **self.on_device(features),
             **decoding,
+            **wanted,
             return_timestamps=False,
             return_dict_in_generate=True,
             force_unique_generate_call=True,
         )
-        return generated.sequences
 
     def _response(self, row: list[int]) -> Response:
         config = self.model.generation_config
@@ -76,8 +76,7 @@ class CtcTranscriber(Engine):
     """An encoder with a CTC head: the best token of each frame, repetitions and blanks taken out."""
 
     def prove(self) -> Hearing:
-        self._texts([np.zeros(self.setup.rate_hz, dtype=np.float32)])
-        return Hearing("unproven", "a transcriber by frames: its answer is as long as the clip, heard or not")
+        return self.hearing_by("its scores of letters", lambda clips: self._logits(self._inputs(clips)).flatten(1))
 
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         clips = [self.filled_up(ask.audio[0].samples) for ask in batch]
@@ -87,9 +86,15 @@ class CtcTranscriber(Engine):
                 texts[i] = text
         return [Response.of(text) for text in texts]
 
+    def _inputs(self, clips: Sequence[Any]) -> dict[str, Any]:
+        return self.on_device(features_of(self.processor.feature_extractor, clips, self.setup.rate_hz))
+
+    def _logits(self, inputs: Mapping[str, Any]) -> Any:
+        return self.model(**inputs).logits
+
     def _texts(self, clips: Sequence[Any]) -> list[str]:
-        inputs = self.on_device(features_of(self.processor.feature_extractor, clips, self.setup.rate_hz))
-        best = self.model(**inputs).logits.argmax(dim=-1)
+        inputs = self._inputs(clips)
+        best = self._logits(inputs).argmax(dim=-1)
         lengths = [best.shape[1]] * len(clips)
         if "attention_mask" in inputs:
             # Frames beyond a clip's own length are padding, whose tokens would stand behind its words.
