@@ -9,10 +9,11 @@ one complete file of uneven bit rate.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import reduce
 from io import BytesIO
+from itertools import chain
 from math import ceil
 from typing import BinaryIO, NamedTuple
 
@@ -33,6 +34,8 @@ LONGEST_S = 6 * 3600.0
 _COUNTED_RATE_HZ = 16_000
 """Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
+_AVERAGED_VALUES = 1 << 17
+"""Of several channels at a time: what is added up is still in the processor's cache."""
 _INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
 _ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
     "FLAC": _INTEGERS,
@@ -151,7 +154,7 @@ def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, am
         stream = _excerpt(str(source), sound, file, start_s, end_s, amount)
         if stream is None:
             return None
-        samples = _concatenated(stream.blocks)
+        samples = _joined(stream)
         if not 0 < len(samples) == stream.wanted:
             return None
         return Recording(samples, sound.samplerate, sound.frames, sound.channels, is_whole=False)
@@ -227,7 +230,7 @@ def _frames_within(frames: int, rate_hz: int, reach_s: float | None) -> int:
 
 def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, amount: Amount) -> Recording:
     stream = _stream(name, sound, file, reach_s, amount)
-    samples = _concatenated(stream.blocks)
+    samples = _joined(stream)
     reaches_end = stream.wanted == stream.promised or len(samples) < stream.wanted
     return Recording(samples, sound.samplerate, sound.frames, sound.channels, reaches_end)
 
@@ -299,10 +302,13 @@ def _check_rate(name: str, rate_hz: int) -> None:
 
 def _blocks(name: str, sound: soundfile.SoundFile, wanted: int, is_excerpt: bool = False) -> Iterator[Samples]:
     """``wanted`` frames from where the file is, averaged; a file of fewer was cut off, an excerpt ends there."""
-    left = wanted
+    left, channels = wanted, sound.channels
+    at_once = min(wanted, _BLOCK_VALUES if channels == 1 else max(1, _AVERAGED_VALUES // channels))
+    room = np.empty((at_once if channels > 1 else 0, channels), dtype=np.float32)
     while left > 0:
+        into = room if channels > 1 else np.empty((min(left, at_once), 1), dtype=np.float32)
         try:
-            block = sound.read(min(left, _BLOCK_VALUES // sound.channels), dtype="float32", always_2d=True)
+            block = sound.read(out=into[:left])
         except soundfile.SoundFileError as error:
             reason = str(error).rpartition(": ")[2].rstrip(".")
             raise AudioError(f"{name}: damaged after {wanted - left} frames ({reason}); fetch it again") from None
@@ -317,11 +323,16 @@ def _blocks(name: str, sound: soundfile.SoundFile, wanted: int, is_excerpt: bool
         )
 
 
-def _concatenated(blocks: Iterable[Samples]) -> Samples:
-    gathered = list(blocks)
-    if len(gathered) == 1:
-        return gathered[0]
-    return np.concatenate(gathered) if gathered else np.zeros(0, dtype=np.float32)
+def _joined(stream: SoundStream) -> Samples:
+    """All its blocks, each put in its place at once: new memory costs as much as the copying."""
+    first = next(stream.blocks, np.zeros(0, dtype=np.float32))
+    if len(first) == stream.wanted:
+        return first
+    samples, end = np.empty(stream.wanted, dtype=np.float32), 0
+    for block in chain([first], stream.blocks):
+        samples[end : end + len(block)] = block
+        end += len(block)
+    return samples if end == stream.wanted else samples[:end].copy()
 
 
 def _mean_of_channels(block: Samples) -> Samples:
@@ -330,7 +341,8 @@ def _mean_of_channels(block: Samples) -> Samples:
         return block[:, 0]
     with np.errstate(over="ignore", invalid="ignore"):  # judged where it is played
         total: Samples = reduce(np.add, block.T)
-    return total / np.float32(block.shape[1])
+        total /= np.float32(block.shape[1])
+    return total
 
 
 def _cut_wav(file: BinaryIO) -> tuple[int, int] | None:
