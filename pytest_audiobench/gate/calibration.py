@@ -143,7 +143,8 @@ def _line(figures: Figures, terms: Terms, level: float) -> CalibratedLine:
     if not (least < limit if sign == ">=" else limit < most):
         return _none(figures, kind, noise.mean, f"its noise reaches as far as it can fall: {noise.sd:.3g} a run")
     note = "the runs differ by more than their samples do by themselves" if noise.shared and of_samples else ""
-    return _calibrated(figures, kind, noise, f"{kind.name} {sign} {_plain(limit)}", noise.seen(level, terms.power), note)
+    require = f"{kind.name} {sign} {_plain(limit)}"
+    return _calibrated(figures, kind, noise, require, noise.seen(level, terms.power), note)
 
 
 def _noise(kind: MetricKind, figures: Figures, values: Floats) -> tuple[RunNoise, float]:
