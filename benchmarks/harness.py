@@ -29,8 +29,9 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-from measure import Spent, here, process, ratios, table_row, yardstick
+from measure import Spent, here, keep, process, ratios, table_row, yardstick
 
+LIMITS = {"deaf: first": 0.25, "deaf: cached": 2.0}
 CONFTEST = """
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
@@ -138,10 +139,13 @@ def main() -> None:
     stages = {name: [one[name] for one in rounds] for name in rounds[0]}
     for name, found in stages.items():
         whole = name in ("yardstick", "one sample") or name.endswith("cached")
-        print(table_row(name, found, *((1.0, "s") if whole else (1000 / options.samples, "ms/sample"))))
+        scale, unit = (1.0, "s") if whole else (1000 / options.samples, "ms/sample")
+        print(table_row(name, found, scale, unit))
+        keep(f"{name}, {options.samples:,} samples", found, scale, unit, LIMITS.get(name))
     print(ratios("deaf: first", stages["deaf: first"], 0.25e-3 * options.samples))
     print(ratios("deaf: cached", stages["deaf: cached"], 2.0))
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    keep("the largest process", [Spent(megabytes, 0.0)], 1.0, "MB", 300, cpu=False)
     print(f"largest process: {megabytes:.0f} MB of 300")
 
 

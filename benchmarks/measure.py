@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +56,35 @@ def yardstick() -> Spent:
             total += number
 
     return here(loop)
+
+
+def keep(
+    name: str, found: Sequence[Spent], scale: float, unit: str, limit: float | None = None, *, cpu: bool = True
+) -> None:
+    """Leave a figure for ``docs/performance.json``, where ``all.py`` asks for it; ``limit`` is in ``unit``."""
+    times = {
+        "of the processor": [one.cpu_s for one in found] if cpu else [],
+        "by the clock": [one.wall_s for one in found],
+    }
+    spreads = {
+        time: [round(scale * each, 6) for each in (statistics.median(seconds), min(seconds), max(seconds))]
+        if seconds
+        else None
+        for time, seconds in times.items()
+    }
+    _leave({"name": name, "unit": unit, "n": len(found), "limit": limit, **spreads})
+
+
+def keep_left_out(why: str) -> None:
+    """Say there and on the screen what could not be measured here, such as a peer that is not installed."""
+    print(f"left out: {why}")
+    _leave({"left_out": why})
+
+
+def _leave(row: Mapping[str, object]) -> None:
+    if path := os.environ.get("BENCHMARK_FIGURES"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def table_row(name: str, found: Sequence[Spent], scale: float, unit: str) -> str:

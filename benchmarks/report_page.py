@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from measure import yardstick
+from measure import Spent, keep, yardstick
 from msgspec import structs
 from playwright.sync_api import sync_playwright
 
@@ -287,6 +287,15 @@ def main() -> None:
             print(f"{given.samples} samples {name}: {size / 1e6:.2f} MB ({size / LIMIT_BYTES:.2f} of the limit)")
             told = {"writing": written, "open": [one for one, _ in found], "search": [one for _, one in found]}
             for what, seconds in told.items():
+                spent = [Spent(one, 0.0) for one in seconds]
+                keep(
+                    f"page of {given.samples:,} samples {name}: {what}",
+                    spent,
+                    1.0,
+                    "s",
+                    LIMIT_S if what == "open" else None,
+                    cpu=False,
+                )
                 limit = f", {statistics.median(seconds) / LIMIT_S:.2f} of the limit" if what == "open" else ""
                 print(
                     f"  {what:8} {statistics.median(seconds):6.2f} s ({min(seconds):.2f} to {max(seconds):.2f}) "

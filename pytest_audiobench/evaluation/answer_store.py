@@ -326,11 +326,13 @@ class Store(AbstractContextManager["Store"]):
         notes: dict[str, str] = {}
         query = (
             "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM meta "
-            "WHERE substr(name, 1, ?) = ? AND length(value) <= ? ORDER BY rowid"
+            "WHERE name >= ? AND name < CAST(? AS TEXT) AND length(value) <= ? ORDER BY rowid"
         )
+        # By the index, since every eval leaves a note and looks for some: no text of UTF-8 holds the byte 255.
+        wanted = prefix, prefix.encode() + b"\xff", 65536 + 33
         for file in files:
             try:
-                rows = file.connection.execute(query, (len(prefix), prefix, 65536 + 33)).fetchall()
+                rows = file.connection.execute(query, wanted).fetchall()
             except _FAILURES as error:
                 if not _is_damage(error):
                     raise _trouble(file.path, error) from error

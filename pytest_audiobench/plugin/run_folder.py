@@ -70,6 +70,8 @@ class RunFolder:
         self.folder = reports / run
         self.parts = self.folder / "parts"
         self._collected = self.folder / "collected"
+        self._models: dict[str, ModelRecord] = {}
+        """As this process announced them last."""
         self.shared: set[str] = set()
         """The aliases of models that this process shares with others of the run, by a device's process."""
 
@@ -104,8 +106,12 @@ class RunFolder:
 
     def announce_model(self, model: ModelRecord) -> None:
         """Write what a model of this run is; all processes that use it say the same."""
+        path = self.folder / f"model-{seed(model.alias):x}.json"
+        if self._models.get(model.alias) == model and path.exists():
+            return
         with disk_errors(self.folder):
-            write_text(self.folder / f"model-{seed(model.alias):x}.json", json.dumps(plain(model)))
+            write_text(path, json.dumps(plain(model)))
+        self._models[model.alias] = model
 
     def models(self) -> list[ModelRecord]:
         """The models that were used, by alias, and behind them the judges."""

@@ -140,6 +140,8 @@ def unparsed_text(coverage: CoverageRecord) -> str:
 
 def printable(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal would obey."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

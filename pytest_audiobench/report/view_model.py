@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
@@ -167,8 +168,15 @@ def has_findings(record: RunRecord) -> bool:
 
 def evals(record: RunRecord) -> list[Eval]:
     """The run's items, in their order."""
-    tests = {item.nodeid for item in failed_otherwise(record)}
-    return [_eval(item, item.nodeid in tests) for item in record.items]
+    # Page, terminal and Markdown show the same record one after the other.
+    if not _last or _last[0] is not record:
+        tests = {item.nodeid for item in failed_otherwise(record)}
+        _last[:] = [record, [_eval(item, item.nodeid in tests) for item in record.items]]
+    return [*_last[1]]
+
+
+_last: list[Any] = []
+"""The record that was shown last, and its evals."""
 
 
 def suites(record: RunRecord) -> list[Suite]:

@@ -72,10 +72,11 @@
     // Where there are many lines, those that pass are shown when asked for.
     const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
     const lines = changes.lines.filter((line) => !folded.includes(line));
-    if (lines.length) byId("changes").append(table(heads, lines.flatMap(changeRows), true));
+    const linesTable = (some) => longTable(some, "lines", (line) => `${lineName(line)} ${line.status}`, heads, changeRows);
+    if (lines.length) byId("changes").append(...linesTable(lines));
     if (folded.length) {
       const box = el("details", {}, el("summary", {}, `${count(folded.length)} lines pass`));
-      whenOpen(box, () => [table(heads, folded.flatMap(changeRows), true)]);
+      whenOpen(box, () => linesTable(folded));
       byId("changes").append(box);
     }
     if (changes.without_line.length) {

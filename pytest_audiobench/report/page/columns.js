@@ -38,8 +38,8 @@
     if (!owners.length) return;
     byId("columns").hidden = false;
     byId("columns").append(el("p", { class: "soft" }, "The published columns, each under its published name, and beside them those of our own that show what a published one hides. The first scorer's numbers have intervals."));
-    for (const [number, owner] of owners.entries()) {
-      const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(owner.name, owner.model))));
+    byId("columns").append(...longBoxes(owners, "evals", evalText, (owner) => {
+      const box = el("details", { open: owner === owners[0] }, el("summary", {}, visible(named(owner.name, owner.model))));
       whenOpen(box, () => {
         const blocks = owner.blocks.filter((block) => block.columns);
         const by = blocks.map(columnsOf);
@@ -48,7 +48,7 @@
           columnsTable("Beside them", data.columns.all.filter(([, published]) => !published), blocks, by)),
         data.columns.typed.length ? el("div", { class: "column-tables" }, typedTable(by[0])) : null];
       });
-      byId("columns").append(box);
-    }
+      return box;
+    }));
   }
 

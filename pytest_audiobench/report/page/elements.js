@@ -61,12 +61,17 @@
     return list;
   }
 
+  function withLabels(heads, rows) {
+    for (const row of rows) {
+      if (![...row.cells].some((cell) => cell.colSpan > 1)) [...row.cells].forEach((cell, place) => cell.setAttribute("data-label", heads[place][0]));
+    }
+    return rows;
+  }
+
   // In a `stacking` table each row becomes a card where the page is narrow, each cell with its column's name.
   function table(heads, rows, stacking) {
     const top = el("tr", {}, heads.map(([text, numeric]) => el("th", { scope: "col", class: numeric ? "number" : null }, text)));
-    for (const row of stacking ? rows : []) {
-      if (![...row.cells].some((cell) => cell.colSpan > 1)) [...row.cells].forEach((cell, place) => cell.setAttribute("data-label", heads[place][0]));
-    }
+    if (stacking) withLabels(heads, rows);
     return scrolling(el("table", { class: stacking ? "stacking" : null }, el("thead", {}, top), el("tbody", {}, rows)));
   }
 

@@ -15,11 +15,12 @@
     if (!data.events.length) return;
     byId("events").hidden = false;
     byId("events").append(el("p", { class: "soft" }, "True events by what is known of them: how many there are, how many were matched with an event of the answer, and their mean score, in which a missed one counts as nothing. Invented: of the guesses of a type, those that were matched with nothing."));
-    for (const [number, [item, scenes, tables]] of data.events.entries()) {
+    byId("events").append(...longBoxes(data.events, "evals", ([item]) => evalText(data.evals[item]), (one) => {
+      const [item, scenes, tables] = one;
       const { name, model } = data.evals[item];
-      const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(name, model)), el("span", { class: "small soft" }, ` ${count(scenes)} scenes`)));
+      const box = el("details", { open: one === data.events[0] }, el("summary", {}, visible(named(name, model)), el("span", { class: "small soft" }, ` ${count(scenes)} scenes`)));
       whenOpen(box, () => [el("div", { class: "event-tables" }, tables.map(eventsTable))]);
-      byId("events").append(box);
-    }
+      return box;
+    }));
   }
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 STYLES = ("base.css", "numbers.css", "perturbations.css", "samples.css", "scenes.css")
 SCRIPTS = (
     "elements.js",
+    "long_lists.js",
     "plots.js",
     "theme.js",
     "numbers.js",

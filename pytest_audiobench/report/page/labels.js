@@ -33,13 +33,13 @@
     byId("labels").hidden = false;
     byId("labels").append(el("p", { class: "soft" }, "A row for each true label, a column for what the headline scorer parsed. Cells are shaded by their share of the row.",
       found.some((one) => one.change) ? " Signed numbers are the change from the baseline, on the samples that both answered." : ""));
-    for (const [number, one] of found.entries()) {
+    byId("labels").append(...longBoxes(found, "evals", (one) => evalText(data.evals[one.item]), (one) => {
       const owner = data.evals[one.item];
-      const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(owner.name, owner.model)),
+      const box = el("details", { open: one === found[0] }, el("summary", {}, visible(named(owner.name, owner.model)),
         el("span", { class: "small soft" }, ` ${count(one.labels.length - (one.folded ? 1 : 0) + one.folded)} labels${one.change ? `, change over ${count(one.pairs)} pairs` : ""}`)));
       whenOpen(box, () => [labelTable(one), one.folded ? el("p", { class: "small soft" }, `The ${count(one.folded)} rarest labels share the last row and column, right or wrong among themselves.`) : null]);
-      byId("labels").append(box);
-    }
+      return box;
+    }));
     const missing = data.labels.length - found.length;
     if (missing) byId("labels").append(el("p", { class: "small soft" }, `${count(missing)} more tables would make this page too large: pytest_audiobench.load_run(run).confusion(eval) makes them.`));
   }

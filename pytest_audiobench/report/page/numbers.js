@@ -37,7 +37,7 @@
 
   function toFailures(owner, text) {
     const link = el("a", { href: "#failures" }, text);
-    link.addEventListener("click", () => { byId(failuresId(owner)).open = true; });
+    link.addEventListener("click", () => openBox(failuresId(owner), owner));
     return link;
   }
 
@@ -92,7 +92,7 @@
 
   function toScorers(owner, one) {
     const link = el("a", { href: `#${scorersId(owner)}` }, visible(one.sentence));
-    link.addEventListener("click", () => { byId(scorersId(owner)).open = true; });
+    link.addEventListener("click", () => openBox(scorersId(owner), owner));
     return el("div", {}, link);
   }
 
@@ -100,15 +100,16 @@
     const checked = data.evals.some((one) => one.checks.length);
     const heads = [["Eval"], ...(data.several ? [["Model"]] : []), ["Verdict"], ...FIGURE_HEADS, ["Parse rate", true],
       ...(checked ? [["Checks"]] : []), ["Scorer"]];
-    const rows = data.evals.flatMap((one) => figureRows(one,
+    const rowsOf = (one) => figureRows(one,
       (first) => first
         ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", { class: "model" }, visible(one.model)) : null,
           el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim()))]
         : [el("td"), data.several ? el("td") : null, el("td")],
-      (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
+      (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null));
+    const evals = () => longTable(worstFirst(data.evals), "evals", evalText, heads, rowsOf);
     if (!data.evals.length) byId("verdicts").append(el("p", { class: "soft" }, "No eval was run."));
-    else if (data.averages.length) byId("verdicts").append(el("details", { open: data.evals.some((one) => one.tone === "bad") }, el("summary", {}, `${data.evals.length} evals, with those of the averages`), table(heads, rows, true)));
-    else byId("verdicts").append(table(heads, rows, true));
+    else if (data.averages.length) byId("verdicts").append(el("details", { open: data.evals.some((one) => one.tone === "bad") }, el("summary", {}, `${data.evals.length} evals, with those of the averages`), evals()));
+    else byId("verdicts").append(...evals());
   }
 
   // What a suite's file declares its number to be: it stands before the evals that it is made of.
@@ -124,11 +125,11 @@
     if (!data.suites.length) return;
     byId("suites").hidden = false;
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Evals", true], ...FIGURE_HEADS, ["Parse rate", true], ["Scorer"]];
-    const rows = data.suites.flatMap((suite) => figureRows(suite,
+    const rowsOf = (suite) => figureRows(suite,
       (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", { class: "model" }, first ? visible(suite.model) : "") : null,
         el("td", { class: "number" }, first ? suite.evals : "")],
-      () => null));
-    byId("suites").append(table(heads, rows, true));
+      () => null);
+    byId("suites").append(...longTable(data.suites, "suites", (suite) => named(suite.name, suite.model), heads, rowsOf));
     drawGroups("suites", data.suites, false);
   }
 
@@ -144,29 +145,33 @@
   }
 
   function drawTroubles() {
-    const found = data.notes.map((note) => el("li", {}, tag("warn", "! note"), " ", visible(note)));
+    const found = [];
+    const add = (text, ...children) => found.push({ text, make: () => [el("li", {}, children)] });
+    for (const note of data.notes) add(note, tag("warn", "! note"), " ", visible(note));
     const skips = new Map();
     for (const one of data.evals.filter((one) => one.outcome === "skipped" && one.message)) {
       skips.set(one.message, [...(skips.get(one.message) || []), named(one.name, one.model)]);
     }
     for (const [message, names] of skips) {
-      found.push(el("li", {}, tag("warn", "skipped"), " ", el("strong", {}, visible(names.join(", ")), ": "), longText(message, "")));
+      add(`${names.join(", ")} ${message}`, tag("warn", "skipped"), " ", el("strong", {}, visible(names.join(", ")), ": "), longText(message, ""));
     }
     for (const one of data.evals) {
-      const name = el("strong", {}, visible(named(one.name, one.model)), ": ");
-      if (one.message && one.outcome !== "skipped") found.push(el("li", {}, tag(one.tone, one.outcome), " ", name.cloneNode(true), longText(one.message, "")));
+      const name = named(one.name, one.model);
+      const title = () => el("strong", {}, visible(name), ": ");
+      if (one.message && one.outcome !== "skipped") add(`${name} ${one.message}`, tag(one.tone, one.outcome), " ", title(), longText(one.message, ""));
       for (const error of one.errors) {
-        found.push(el("li", {}, tag("bad", "✗ error"), " ", name.cloneNode(true), el("code", {}, visible(error.sample_id)), " ", visible(error.message)));
+        add(`${name} ${error.sample_id} ${error.message}`, tag("bad", "✗ error"), " ", title(), el("code", {}, visible(error.sample_id)), " ", visible(error.message));
       }
-      for (const warning of one.warnings) found.push(el("li", {}, tag("warn", "! warning"), " ", name.cloneNode(true), visible(warning)));
+      for (const warning of one.warnings) add(`${name} ${warning}`, tag("warn", "! warning"), " ", title(), visible(warning));
     }
     if (!found.length) return;
     byId("troubles").hidden = false;
-    byId("troubles").append(el("ul", {}, found));
+    const list = el("ul");
+    byId("troubles").append(...[longList(found, "entries", ({ text }) => text, ({ make }) => make(), list), list].filter(Boolean));
   }
 
   function drawDetails() {
-    for (const one of data.evals) {
+    const factsOf = (one) => {
       const methods = new Map();
       for (const block of one.blocks) {
         for (const { metric, method } of block.figures.map(figureOf)) {
@@ -174,14 +179,18 @@
         }
       }
       const asking = Object.entries(one.asking).filter(([, count]) => count).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
-      byId("details").append(el("details", {}, el("summary", {}, visible(named(one.name, one.model))),
-        facts([
-          ["Intervals", el("div", {}, [...methods].map(([method, names]) => el("div", {}, visible(`${names.join(", ")}: ${method}`))))],
-          ["Asking", asking.join(", ")],
-          ["Agreement", one.agreement ? Object.entries(one.agreement).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(", ") : value}`).join(" · ") : ""],
-          ...Object.entries(one.hashes).map(([name, hash]) => [name.replaceAll("_", " "), el("span", { class: "mono" }, visible(String(hash)))]),
-        ])));
-    }
+      return facts([
+        ["Intervals", el("div", {}, [...methods].map(([method, names]) => el("div", {}, visible(`${names.join(", ")}: ${method}`))))],
+        ["Asking", asking.join(", ")],
+        ["Agreement", one.agreement ? Object.entries(one.agreement).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(", ") : value}`).join(" · ") : ""],
+        ...Object.entries(one.hashes).map(([name, hash]) => [name.replaceAll("_", " "), el("span", { class: "mono" }, visible(String(hash)))]),
+      ]);
+    };
+    byId("details").append(...longBoxes(data.evals, "evals", evalText, (one) => {
+      const box = el("details", {}, el("summary", {}, visible(named(one.name, one.model))));
+      whenOpen(box, () => [factsOf(one)]);
+      return box;
+    }));
     const runtime = Object.entries(data.runtime).map(([name, value]) =>
       [name, typeof value === "object" && value !== null ? Object.entries(value).map(([key, one]) => `${key} ${one}`).join(", ") : String(value)]);
     const models = data.models.flatMap((model) => Object.entries(model.fingerprint || {}).map(([name, value]) =>

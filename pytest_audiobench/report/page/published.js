@@ -14,7 +14,7 @@
   function drawPublished() {
     if (!data.published.length) return;
     byId("published").hidden = false;
-    for (const [name, values] of Map.groupBy(data.published, (one) => named(one.eval, one.model))) {
-      byId("published").append(el("h3", {}, visible(name)), publishedTable(values));
-    }
+    const boxes = el("div");
+    const things = [...Map.groupBy(data.published, (one) => named(one.eval, one.model))];
+    byId("published").append(...[longList(things, "evals", ([name]) => name, ([name, values]) => [el("h3", {}, visible(name)), publishedTable(values)], boxes), boxes].filter(Boolean));
   }

@@ -33,13 +33,15 @@
     byId("scorers").hidden = false;
     byId("scorers").append(el("p", { class: "soft" }, "One set of answers, read by several scorers: what differs between two rows is the scorer alone. ",
       "Lines are intervals; the diamond is the scorer that the others are compared with."));
-    for (const [number, owner] of compared.entries()) {
-      const name = named(owner.name, owner.model) + (data.evals.includes(owner) ? "" : " (pooled)");
-      byId("scorers").append(el("details", { id: scorersId(owner), open: number === 0 },
-        el("summary", {}, visible(name), owner.comparisons.filter((one) => one.leading).map((one) => el("div", { class: "small soft" }, visible(one.sentence)))),
-        owner.comparisons.filter((one) => one.leading).map((one, _, leading) => [leading.length > 1 ? el("p", {}, visible(one.sentence)) : null, scorerTable(one)]),
-        owner.comparisons.filter((one) => !one.leading).map((one) => el("details", { class: "inner" }, el("summary", { class: "small" }, visible(one.sentence)), scorerTable(one)))));
-    }
+    const nameOf = (owner) => named(owner.name, owner.model) + (data.suites.includes(owner) ? " (pooled)" : "");
+    byId("scorers").append(...longBoxes(compared, "evals and suites", nameOf, (owner) => {
+      const box = el("details", { id: scorersId(owner), open: owner === compared[0] },
+        el("summary", {}, visible(nameOf(owner)), owner.comparisons.filter((one) => one.leading).map((one) => el("div", { class: "small soft" }, visible(one.sentence)))));
+      whenOpen(box, () => [
+        ...owner.comparisons.filter((one) => one.leading).map((one, _, leading) => [leading.length > 1 ? el("p", {}, visible(one.sentence)) : null, scorerTable(one)]),
+        ...owner.comparisons.filter((one) => !one.leading).map((one) => el("details", { class: "inner" }, el("summary", { class: "small" }, visible(one.sentence)), scorerTable(one)))]);
+      return box;
+    }));
   }
 
   // Failures beside the score: the classes of an eval's failed answers, the score without each, examples.
@@ -74,12 +76,11 @@
     byId("failures").hidden = false;
     byId("failures").append(el("p", { class: "soft" }, "How answers failed, whatever the score makes of it, and the headline's numbers without each class. ",
       "An answer may fall into several."));
-    for (const { one, item } of some) {
+    const things = new Map(some.map(({ one, item }) => [one, item]));
+    byId("failures").append(...longBoxes([...things.keys()], "evals", (one) => `${evalText(one)} ${one.failureSentence}`, (one) => {
       const box = el("details", { id: failuresId(one), open: some.length === 1 }, el("summary", {}, visible(named(one.name, one.model)), el("div", { class: "small soft" }, visible(one.failureSentence))));
       // Drawn when it is opened: the examples of a hundred evals are many texts.
-      const draw = () => { if (box.open && box.children.length === 1) box.append(failureTable(one.failures), ...one.failures.map((failure) => failureExamples(item, failure))); };
-      box.addEventListener("toggle", draw);
-      draw();
-      byId("failures").append(box);
-    }
+      whenOpen(box, () => [failureTable(one.failures), ...one.failures.map((failure) => failureExamples(things.get(one), failure))]);
+      return box;
+    }));
   }

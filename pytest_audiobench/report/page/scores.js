@@ -54,7 +54,8 @@
     for (const owner of owners.filter((one) => one.blocks.some((block) => block.groups.length))) names.set(owner.name, [...(names.get(owner.name) || []), owner]);
     if (!names.size) return;
     byId(id).hidden = false;
-    for (const [number, [name, own]] of [...names].entries()) {
+    const things = [...names].map(([name, own], number) => ({ name, own, number }));
+    byId(id).append(...longBoxes(things, id === "suites" ? id : "evals", ({ name }) => name, ({ name, own, number }) => {
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
         ({ label: group, model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled: false }))));
       const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
@@ -63,6 +64,6 @@
         const tables = own.map((owner) => [own.length > 1 ? el("h3", {}, visible(owner.model)) : null, groups(owner.blocks)]);
         return plots.length ? [el("div", { class: "plots" }, plots), el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"), tables)] : tables;
       });
-      byId(id).append(box);
-    }
+      return box;
+    }));
   }

@@ -11,7 +11,7 @@ import base64
 import heapq
 import io
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -49,8 +49,10 @@ MOST_FLIPS = 100
 
 _QUALITY = 0.75
 """Of libsndfile's scale, on which 1 is the smallest: some 25 kbit/s for speech at 16 kHz, at variable rate."""
-_MOST_CACHED = 24
-"""Excerpts of unchanged clips that a process holds in memory: the evals of other perturbations want the same ones."""
+_CACHED_BYTES = 8_000_000
+"""Of excerpts that a process holds in memory. An MP3 takes some 4 ms for each second of it, and the evals of other
+perturbations, questions and models want the same ones.
+"""
 _MP3_RATES = (8_000, 11_025, 12_000, 16_000)
 
 
@@ -175,7 +177,26 @@ def _has_scenes(evaluation: Evaluation) -> bool:
     return any(stage.task == "events" for stage in evaluation.protocol.stages)
 
 
-_cache: OrderedDict[tuple[str, int, float | None], _Excerpt] = OrderedDict()
+class _Cache:
+    """The excerpts that were wanted last."""
+
+    def __init__(self) -> None:
+        self._excerpts: OrderedDict[tuple[object, ...], _Excerpt] = OrderedDict()
+        self._left = _CACHED_BYTES
+
+    def get(self, key: tuple[object, ...], make: Callable[[], _Excerpt]) -> _Excerpt:
+        """That of ``key``, made where it is not at hand."""
+        if key not in self._excerpts:
+            self._excerpts[key] = excerpt = make()
+            self._left -= len(excerpt.mp3)
+            while self._left < 0:
+                self._left += len(self._excerpts.popitem(last=False)[1].mp3)
+            return excerpt
+        self._excerpts.move_to_end(key)
+        return self._excerpts[key]
+
+
+_cache = _Cache()
 
 
 def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> _Excerpt:
@@ -186,16 +207,8 @@ def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> 
     else:
         rate_hz, window_s = RATE_HZ, None
     longest_s = LONGEST_SCENE_S if _has_scenes(evaluation) else LONGEST_S
-    key = (version.key, rate_hz, window_s)
-    if key in _cache:
-        _cache.move_to_end(key)
-        return _cache[key]
-    excerpt = _encoded_excerpt(version, rate_hz, window_s, longest_s)
-    if version.name == "clean":
-        _cache[key] = excerpt
-        if len(_cache) > _MOST_CACHED:
-            _cache.popitem(last=False)
-    return excerpt
+    key = (version.key, version.length_s, rate_hz, window_s, longest_s)
+    return _cache.get(key, lambda: _encoded_excerpt(version, rate_hz, window_s, longest_s))
 
 
 def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None, longest_s: float) -> _Excerpt:
