@@ -13,7 +13,6 @@ import math
 import sqlite3
 import struct
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, lru_cache
@@ -30,7 +29,6 @@ from pytest_audiobench.models.messages import Output, Part, Response, known_fini
 SCHEMA_VERSION = "1"
 KEY_SCHEME = "1"
 
-# Releases before the digests know no such column, and write rows without one into the same file.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS answer (
@@ -102,8 +100,6 @@ class _File(NamedTuple):
 
     path: Path
     connection: sqlite3.Connection
-    digests: bool
-    """Whether its rows have any: those of an older release, which is only read, have none."""
 
 
 class Store(AbstractContextManager["Store"]):
@@ -214,10 +210,9 @@ class Store(AbstractContextManager["Store"]):
         self, file: _File, table: str, keys: Sequence[bytes], runs: Mapping[bytes, float] | None = None
     ) -> Iterator[_Row]:
         """The rows of ``keys`` as they were written; of ``runs``, where they are given, alone."""
-        query = _READ[table] if file.digests else _READ[table].replace("CAST(digest AS BLOB)", "NULL")
         for chunk in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)):
             try:
-                rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))})", chunk).fetchall()
+                rows = file.connection.execute(f"{_READ[table]}key IN ({','.join('?' * len(chunk))})", chunk).fetchall()
             except _FAILURES as error:
                 if not _is_damage(error):
                     raise _trouble(file.path, error) from error
@@ -230,9 +225,7 @@ class Store(AbstractContextManager["Store"]):
             for key, first, second, by, created, written in rows:
                 if runs is not None and not _is_of(runs, by, created):
                     continue
-                if (written and written == _digest(key, first, second, by, created)) or (
-                    not file.digests and _is_readable(first, second)
-                ):
+                if written and written == _digest(key, first, second, by, created):
                     yield key, first, second, by, created
                 else:
                     self.damaged.add(key)
@@ -338,8 +331,8 @@ class Store(AbstractContextManager["Store"]):
                     raise _trouble(file.path, error) from error
                 continue
             for name, value in rows:
-                text, _, written = value.rpartition(b"\n") if file.digests else (value, b"", b"")
-                if len(text) <= 65536 and (not file.digests or written == _note_digest(name, text)):
+                text, _, written = value.rpartition(b"\n")
+                if len(text) <= 65536 and written == _note_digest(name, text):
                     with suppress(UnicodeDecodeError):
                         notes[name.decode()] = text.decode()
         return notes
@@ -372,7 +365,7 @@ def _open(path: Path) -> _File:
         try:
             with disk_errors(path.parent):
                 path.parent.mkdir(parents=True, exist_ok=True)
-            return _File(path, _connect(path), digests=True)
+            return _File(path, _connect(path))
         except _FAILURES as error:
             # SQLite does not wait for a lock while another process turns the write-ahead log on.
             if "locked" in str(error) and time.monotonic() < give_up:
@@ -396,12 +389,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() and not _has_digests(connection):
-                _add_digests(connection)
             _make_tables(connection)
         _check_versions(connection, path)
-        for read in _READ.values():
-            connection.execute(f"{read} 0")
     except BaseException:
         connection.close()
         raise
@@ -413,25 +402,6 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     versions = [("schema", SCHEMA_VERSION), ("keys", KEY_SCHEME)]
     connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", versions)
-
-
-def _has_digests(connection: sqlite3.Connection) -> bool:
-    return "digest" in {row[1] for row in connection.execute("PRAGMA table_info(answer)")}
-
-
-def _add_digests(connection: sqlite3.Connection) -> None:
-    """Give the rows of an older release digests, once: what it writes afterwards has none, and counts as damaged."""
-    connection.create_function("is_readable", -1, lambda key, outputs, detail, *_: _is_readable(outputs, detail))
-    connection.create_function("note_digest", 2, _note_digest)
-    for table, values in _VALUES.items():
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN digest BLOB")
-        readable = f"is_readable({values})" if table == "answer" else "1"
-        connection.execute(f"UPDATE {table} SET digest = row_digest({values}) WHERE {readable}")
-    connection.execute(
-        "UPDATE meta SET value = value || char(10) || "
-        "CAST(note_digest(CAST(name AS BLOB), CAST(value AS BLOB)) AS TEXT) "
-        "WHERE name NOT IN ('schema', 'keys') AND value NOT NULL"
-    )
 
 
 def _rebuild(connection: sqlite3.Connection) -> None:
@@ -462,19 +432,12 @@ def _open_read_only(path: Path) -> _File:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         try:
             _check_versions(connection, path)
-            digests = _has_digests(connection)
         except BaseException:
             connection.close()
             raise
     except _FAILURES as error:
         raise UsageError(f"{path} cannot be read as a store ({message(error)}): leave it out of --ab-store") from error
-    if not digests:
-        warnings.warn(
-            f"{path} was written by an older release: its answers have no digest that would tell damage, until it has "
-            "been the first --ab-store of a run",
-            stacklevel=2,
-        )
-    return _File(path, connection, digests)
+    return _File(path, connection)
 
 
 def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
@@ -487,6 +450,8 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} is a store of version {versions.get('schema')}/{versions.get('keys')}, this release writes "
             f"{SCHEMA_VERSION}/{KEY_SCHEME}: choose another file with --ab-store"
         )
+    for read in _READ.values():
+        connection.execute(f"{read} 0")
 
 
 def _code(error: Exception) -> int:
@@ -595,13 +560,6 @@ def _decoded(decoder: msgspec.json.Decoder[_T], written: bytes) -> _T:
 def _response(outputs: bytes, detail: bytes) -> Response:
     read = _short_outputs if len(outputs) < _SHORT else _outputs
     return Response(outputs=read(outputs), **msgspec.structs.asdict(_decoded(_DETAIL, detail)))
-
-
-def _is_readable(outputs: bytes, detail: bytes) -> bool:
-    try:
-        return bool(_response(outputs, detail))
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return False
 
 
 def _outputs(written: bytes) -> tuple[Output, ...]:

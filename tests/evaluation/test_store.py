@@ -357,71 +357,31 @@ def test_a_note_that_is_too_long_to_be_one_is_left_out(tmp_path):
         assert [name for name, _ in store.notes("n:")] == ["n:fits"]
 
 
-# What a release before the digests makes of a store, and the statement by which it writes an answer into one.
-OLD_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS answer (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, outputs TEXT NOT NULL,
-    detail TEXT NOT NULL, run TEXT NOT NULL, created REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS noise (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL, outputs TEXT NOT NULL, run TEXT NOT NULL, created REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS failure (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, message TEXT NOT NULL,
-    permanent INTEGER NOT NULL, run TEXT NOT NULL, created REAL NOT NULL);
-INSERT OR IGNORE INTO meta VALUES ('schema', '1'), ('keys', '1');
-"""
-OLD_ANSWER = "INSERT INTO answer (key, outputs, detail, run, created) VALUES (?, ?, ?, 'old', 1.0)"
-OLD_DETAIL = '{"audio":[],"usage":{},"latency_s":null,"truncated_s":[]}'
-
-
-def write_as_an_older_release(path, *rows):
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(OLD_TABLES)
-        connection.executemany(OLD_ANSWER, [(key, f'[[[["text","{text}"]],"stop"]]', OLD_DETAIL) for key, text in rows])
-
-
-def test_the_answers_of_an_older_release_get_digests_when_its_store_is_opened_first(tmp_path):
-    write_as_an_older_release(tmp_path / "s", (b"a", "yes"), (b"b", 'cut "short'))
+@pytest.mark.parametrize("place", ["first", "further"])
+def test_a_store_that_lacks_a_column_is_refused_in_a_sentence_and_left_as_it_is(tmp_path, place):
+    Store(tmp_path / "s", "one").close()
     with closing(sqlite3.connect(tmp_path / "s")) as connection, connection:
-        connection.execute("INSERT INTO meta VALUES ('hearing:x', 'proven')")
-        connection.execute("INSERT INTO failure VALUES (1, CAST('f' AS BLOB), 'no such codec', 1, 'old', 1.0)")
-    with Store(tmp_path / "s", "new") as store:
-        assert texts(store, "a", "b") == {"a": "yes"}
-        assert store.damaged == {b"b"}
-        assert store.failures([b"f"]) == {b"f": "no such codec"}
-        assert store.notes("hearing:") == [("hearing:x", "proven")]
-    with closing(sqlite3.connect(tmp_path / "s")) as connection, connection:
-        connection.execute("UPDATE answer SET outputs = replace(outputs, 'yes', 'no')")
-    with Store(tmp_path / "s", "new") as store:
-        assert texts(store, "a") == {}
+        connection.execute("ALTER TABLE answer DROP COLUMN digest")
+    further = {"extras": [tmp_path / "s"]} if place == "further" else {}
+    with pytest.raises(UsageError, match=r"s cannot be .* a store \(no such column: digest\): .* --ab-store"):
+        Store(tmp_path / ("mine" if further else "s"), "two", **further)
+    with closing(sqlite3.connect(tmp_path / "s")) as connection:
+        assert "digest" not in [row[1] for row in connection.execute("PRAGMA table_info(answer)")]
 
 
-def test_what_an_older_release_writes_into_an_open_store_is_asked_again(tmp_path):
+def test_a_row_without_a_digest_is_asked_again(tmp_path):
     with Store(tmp_path / "s", "new") as store:
         put(store, a="mine")
-        write_as_an_older_release(tmp_path / "s", (b"b", "theirs"))
-        with closing(sqlite3.connect(tmp_path / "s")) as old, old:
-            # As it refreshes an answer, writes a note, and a failure.
-            old.execute("UPDATE answer SET outputs = replace(outputs, 'mine', 'theirs'), run = 'old', created = 2.0")
-            old.execute("INSERT OR REPLACE INTO meta VALUES ('hearing:x', 'theirs')")
-            old.execute("INSERT INTO failure VALUES (9, CAST('c' AS BLOB), 'no', 1, 'old', 1.0, NULL)")
-        assert texts(store, "a", "b", "c") == {}
-        assert store.failures([b"c"]) == {}
+        store.keep_note("hearing:x", "mine")
+        with closing(sqlite3.connect(tmp_path / "s")) as other, other:
+            other.execute("UPDATE answer SET digest = NULL")
+            other.execute("INSERT OR REPLACE INTO meta VALUES ('hearing:x', 'theirs')")
+        assert texts(store, "a") == {}
         assert store.notes("hearing:") == []
-        assert store.damaged == {b"a", b"b", b"c"}
-        assert put(store, a="mine", b="mine", c="mine").noise == 0
-        assert texts(store, "a", "b", "c") == {"a": "mine", "b": "mine", "c": "mine"}
+        assert store.damaged == {b"a"}
+        assert put(store, a="mine").noise == 0
+        assert texts(store, "a") == {"a": "mine"}
         assert store.damaged == set()
-    with closing(sqlite3.connect(tmp_path / "s")) as old:
-        # The older release reads what this one wrote.
-        assert old.execute("SELECT json_extract(outputs, '$[0][0][0][1]') FROM answer").fetchall() == [("mine",)] * 3
-
-
-def test_a_further_store_of_an_older_release_is_read_and_said_to_have_no_digests(tmp_path):
-    write_as_an_older_release(tmp_path / "team", (b"a", "yes"), (b"b", 'cut "short'))
-    with pytest.warns(UserWarning, match=r"team was written by an older release: its answers have no digest"):
-        store = Store(tmp_path / "mine", "new", extras=[tmp_path / "team"])
-    with store:
-        assert texts(store, "a", "b") == {"a": "yes"}
-        assert store.damaged == {b"b"}
 
 
 def test_a_clock_that_jumps_changes_no_answer(tmp_path, monkeypatch):
