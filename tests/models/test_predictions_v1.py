@@ -306,6 +306,19 @@ def test_a_server_that_tells_no_usage_is_unproven(stranger, http_model):
     assert model.hearing.status == "unproven"
 
 
+def test_of_a_server_that_tells_no_usage_its_own_proof_counts(stranger, http_model):
+    for told, status in (
+        ({"status": "proven", "evidence": "its scores"}, "proven"),
+        ({"status": "unproven"}, "unproven"),
+    ):
+        server = stranger(hearing=told)
+        server.counts_tokens = False
+        model = http_model(server)
+        model.load()
+        assert model.hearing.status == status
+        assert ("the server says: its scores" in model.hearing.evidence) is (status == "proven")
+
+
 def test_a_server_whose_prompt_does_not_grow_is_refused(stranger, http_model):
     server = stranger()
     server.deaf, server.strict = True, False

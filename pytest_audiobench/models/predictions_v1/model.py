@@ -204,7 +204,11 @@ class PredictionsModel:
             self._connection.run(self._check_same())
         else:
             mark = self._settled.form.placeholder
-            self.hearing = find_hearing(self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, mark)
+            hearing = find_hearing(self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, mark)
+            # What is no language model has no prompt to count. Its own server asks it otherwise, once it has loaded.
+            if hearing.status == "unproven" and (told := self._connection.run(self._connection.info()).hears):
+                hearing = Hearing("proven", f"the server says: {told}")
+            self.hearing = hearing
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each. What was answered is returned even when the server then fails, with the others' error.

@@ -61,6 +61,8 @@ class Info(NamedTuple):
     said: str
     passes_on: bool = False
     """Whether it is a server of ours before a model of which it knows the name alone."""
+    hears: str = ""
+    """What a server of ours says has proven that its model hears; "" for nothing."""
 
     @property
     def identity(self) -> dict[str, str]:
@@ -138,6 +140,8 @@ def info(body: bytes) -> Info:
     proof, identity = "", content.get("fingerprint")
     if isinstance(identity, dict) and identity:
         proof = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    hearing = content.get("hearing")
+    is_proven = isinstance(hearing, dict) and hearing.get("status") == "proven"
     return Info(
         name,
         model,
@@ -149,6 +153,7 @@ def info(body: bytes) -> Info:
         state,
         note,
         content.get("is_mere_name") is True,
+        words(hearing.get("evidence") or "nothing more") if is_proven else "",
     )
 
 
