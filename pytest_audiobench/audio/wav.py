@@ -12,8 +12,13 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_audiobench.audio.clip import Samples
+from pytest_audiobench.errors import AudioError
 
 Pcm: TypeAlias = Literal["int16", "float32"]
+
+MOST_SENT_BYTES = 1 << 26
+"""Of a clip as a WAV file in a request, where several copies of it are in memory for each request on its way: 35
+minutes at 16 kHz in 16 bits."""
 
 _INTEGER, _FLOAT = 1, 3
 _HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
@@ -38,6 +43,18 @@ def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
         np.clip(np.rint(scaled, out=scaled), -32768, 32767, out=scaled)
         file[len(header) :].view("<i2")[:] = scaled
     return file.data
+
+
+def sent_wav(samples: Samples, rate_hz: int, pcm: Pcm) -> memoryview:
+    """:func:`wav_bytes` for a request. Raises AudioError for more than :data:`MOST_SENT_BYTES`, before it is made."""
+    size = len(samples) * np.dtype(pcm).itemsize
+    if size > MOST_SENT_BYTES:
+        raise AudioError(
+            f"a clip of {len(samples) / rate_hz:.0f} s at {rate_hz} Hz is {size / 1e6:.0f} MB as a WAV file, and "
+            f"{MOST_SENT_BYTES / 1e6:.0f} MB are the most that is sent to a server; cut it into excerpts, or let a "
+            "transcriber on this machine (hf:) take it piece by piece"
+        )
+    return wav_bytes(samples, rate_hz, pcm)
 
 
 def _header(frames: int, rate_hz: int, pcm: Pcm) -> bytes:

@@ -5,7 +5,9 @@ import os
 import socket
 import threading
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
@@ -152,6 +154,14 @@ def test_a_request_too_large_alone_fails_alone(stranger, http_model, tone_asks):
     answers = texts(model.ask(tone_asks(3)))
     assert sum("too large (HTTP 413)" in answer for answer in answers) == 1
     assert sum(answer in tones(3) for answer in answers) == 2
+
+
+def test_a_clip_too_large_to_send_fails_alone_before_it_is_encoded(stranger, http_model, tone_asks):
+    first, second, third = tone_asks(3)
+    hours = replace(second.audio[0], samples=np.broadcast_to(np.float32(0), (2 * 3600 * 16_000,)))  # takes no memory
+    responses = http_model(stranger().url).ask([first, second._replace(audio=(hours,)), third])
+    assert responses[1].error.startswith("a clip of 7200 s at 16000 Hz is 230 MB as a WAV file, and 67 MB are the most")
+    assert [texts(responses)[0], texts(responses)[2]] == ["300 Hz", "500 Hz"]
 
 
 def test_a_server_that_hangs_up_on_a_long_body_gets_shorter_ones(stranger, http_model, tone_asks):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_audiobench.audio.clip import PlayedAudio
-from pytest_audiobench.audio.wav import Pcm, wav_bytes
+from pytest_audiobench.audio.wav import Pcm, sent_wav
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Response
@@ -33,9 +33,9 @@ _SAYING = ("error", "message", "detail")
 def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
     """A WAV file of what is played. "wav" rounds to 16 bits, and is exact for clips that came from 16 bits.
 
-    Samples beyond full scale are clipped by "wav" and kept by "wav-float32".
+    Samples beyond full scale are clipped by "wav" and kept by "wav-float32". Raises AudioError for more than is sent.
     """
-    return wav_bytes(heard.samples, heard.rate_hz, _PCM[encoding])
+    return sent_wav(heard.samples, heard.rate_hz, _PCM[encoding])
 
 
 def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str) -> Body:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, FileSource, PlayedAudio
 from pytest_audiobench.audio.location import Locator
-from pytest_audiobench.audio.wav import Pcm, wav_bytes
+from pytest_audiobench.audio.wav import Pcm, sent_wav, wav_bytes
 from pytest_audiobench.datasets.sample import PLACEHOLDER as PLACEHOLDER
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
@@ -121,7 +121,7 @@ def _generation(request: Request, form: Form) -> dict[str, Any]:
 def _audio(ask: Ask, number: int, form: Form) -> tuple[bytes, ...]:
     played = ask.audio[number]
     if form.payload == "base64_wav":
-        text = binascii.b2a_base64(wav_bytes(played.samples, played.rate_hz, form.pcm), newline=False)
+        text = binascii.b2a_base64(sent_wav(played.samples, played.rate_hz, form.pcm), newline=False)
         return b'{"payload_type":"base64_wav","data":"', text, b'","sample_rate":%d}' % played.rate_hz
     clips = ask.request.clips
     path, rate_hz = _file(clips[number] if number < len(clips) else None, played, form)

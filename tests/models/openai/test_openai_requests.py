@@ -1,6 +1,7 @@
 """What is asked of a server, how its answers are read, and what tells one model from another."""
 
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,19 @@ def test_audio_outside_a_users_turn_is_an_error_and_is_not_sent(peer, model_at, 
     odd = ask_with([Message("system", (AudioSlot(0),))], heard(np.zeros(1000)))
     assert "system turn" in model_at(peer).ask([odd])[0].error
     assert not peer.calls
+
+
+@pytest.mark.parametrize("options", [{}, {"api": "transcriptions"}, {"format": "wav-float32"}], ids=str)
+def test_a_clip_too_large_to_send_fails_alone_before_it_is_encoded(peer, model_at, heard, asks, options):
+    short = heard(np.zeros(1000))
+    hours = replace(short, samples=np.broadcast_to(np.float32(0), (4 * 3600 * 16_000,)))  # takes no memory
+    task = "transcription" if options.get("api") else "open"
+    batch = [ask_with([Message("user", (AudioSlot(0),))], clip, task=task) for clip in (hours, short)]
+    refused, answered = model_at(peer, **options).ask(batch)
+    assert refused.error.startswith("a clip of 14400 s at 16000 Hz is ")
+    assert "67 MB are the most that is sent to a server; cut it into excerpts" in refused.error
+    assert answered.error is None
+    assert len(peer.calls) == 1
 
 
 def test_a_question_that_is_no_text_is_an_error_and_is_not_sent(peer, model_at):
