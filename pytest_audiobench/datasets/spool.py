@@ -62,16 +62,16 @@ class _Spool(LazySequence[T]):
         self._first, self._shared, self._ends = first, _Shared(), array("Q", [0])
         buffer = BytesIO()
         pickler = _Pickler(buffer, self._shared)
-        with _room():
+        with room_for_samples():
             self._file = TemporaryFile()  # noqa: SIM115 - it lasts as long as the sequence
         for element in rest:
             buffer.seek(0)
             pickler.clear_memo()
             pickler.dump(element)
-            with _room():
+            with room_for_samples():
                 self._file.write(buffer.getbuffer()[: buffer.tell()])
             self._ends.append(self._ends[-1] + buffer.tell())
-        with _room():
+        with room_for_samples():
             self._file.flush()
 
     def __len__(self) -> int:
@@ -87,7 +87,8 @@ class _Spool(LazySequence[T]):
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def room_for_samples() -> Iterator[None]:
+    """Raises UsageError where a temporary file cannot be written within the block."""
     try:
         yield
     except OSError as error:

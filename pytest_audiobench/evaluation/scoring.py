@@ -7,7 +7,7 @@ No model is asked here: a run and the rescoring of recorded answers both pass :f
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from pytest_audiobench.datasets.spool import LazySequence
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.answer_collection import SampleAnswers
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 from pytest_audiobench.evaluation.score_columns import ColumnRows, Kind, ScoreColumns
+from pytest_audiobench.evaluation.selection import Selection, cluster_name
 from pytest_audiobench.evaluation.wording_figures import WordedScore, wording_figures
 from pytest_audiobench.metrics.definitions.agreement import across_epochs
 from pytest_audiobench.metrics.definitions.words import TRIMMABLE, trimmed
@@ -38,6 +40,10 @@ _ANSWER = f"a status is one of {', '.join(STATUSES)}, and the value a text or No
 
 LEAST_READABLE = 0.5
 """The share of answers below which an eval raises the alarm, and ``baseline update`` refuses its run."""
+
+
+_SCORED_AGAIN = 128
+"""Rows that are scored again at once."""
 
 
 class ScoredSample(NamedTuple):
@@ -103,6 +109,61 @@ def score_answers(
     each = (list(clusters) * epochs) if clusters is not None else [sample.sample_id for sample in answers]
     rows = scored_rows(protocol, answers, each)
     return scores_from_rows(protocol.scorers, rows, groups, clusters is not None or epochs > 1, epochs)
+
+
+class ScoreSheet:
+    """The scores of an eval's answers as they come: epoch by epoch, each in the order of the selection's samples."""
+
+    def __init__(self, protocol: Protocol, selection: Selection, epochs: int) -> None:
+        self._protocol, self._selection, self._epochs = protocol, selection, epochs
+        self._columns = {scorer.name: ScoreColumns() for scorer in protocol.scorers}
+        self._added, self._rows = 0, dict[str, list[ScoredSample]]()
+
+    def add(self, answers: Sequence[SampleAnswers]) -> dict[str, list[ScoredSample]]:
+        """The rows of some answers by scorer."""
+        rows = self._scored(answers)
+        for name, own in rows.items():
+            add_rows(self._columns[name], own, self._selection.groups)
+        # All rows of a longer eval would fill the memory.
+        self._rows = {} if self._added else rows
+        self._added += len(answers)
+        return rows
+
+    def _scored(self, answers: Sequence[SampleAnswers]) -> dict[str, list[ScoredSample]]:
+        dataset = self._selection.dataset
+        if self._selection.clustered:
+            names = [cluster_name(dataset, sample.selected) for sample in answers]
+        else:
+            names = [sample.sample_id for sample in answers]
+        return scored_rows(self._protocol, answers, names)
+
+    def scores(self, answers: Sequence[SampleAnswers]) -> EvalScores:
+        """The numbers of all ``answers``, which were added."""
+        rows: Mapping[str, Sequence[ScoredSample]] = self._rows
+        if not rows:
+
+            @lru_cache(maxsize=2)
+            def scored(number: int) -> dict[str, list[ScoredSample]]:
+                return self._scored(answers[number * _SCORED_AGAIN : (number + 1) * _SCORED_AGAIN])
+
+            rows = {name: _ScoredAgain(name, scored, self._added) for name in self._columns}
+        clustered = self._selection.clustered or self._epochs > 1
+        groups = self._selection.groups
+        return scores_from_rows(self._protocol.scorers, rows, groups, clustered, self._epochs, self._columns)
+
+
+class _ScoredAgain(LazySequence[ScoredSample]):
+    """A scorer's rows, each scored again with its neighbours when it is asked for."""
+
+    def __init__(self, scorer: str, scored: Callable[[int], Mapping[str, Sequence[ScoredSample]]], count: int) -> None:
+        self._scorer, self._scored, self._count = scorer, scored, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def element(self, place: int) -> ScoredSample:
+        number, position = divmod(place, _SCORED_AGAIN)
+        return self._scored(number)[self._scorer][position]
 
 
 def scored_rows(
@@ -191,7 +252,9 @@ def scores_from_rows(
     return EvalScores(
         rows=rows,
         columns=columns,
-        scorers=[ScorerRecord(scorer.name, scorer.signature, coverage_counts(whole[scorer.name])) for scorer in scorers],
+        scorers=[
+            ScorerRecord(scorer.name, scorer.signature, coverage_counts(whole[scorer.name])) for scorer in scorers
+        ],
         metrics=[*metrics, *worded],
         agreement=_agreement(scorers[0], whole[scorers[0].name], epochs),
         clustered=clustered,
@@ -206,9 +269,7 @@ def _worded(rows: ColumnRows) -> list[WordedScore]:
 def coverage_counts(rows: Sequence[ScoredSample] | ColumnRows) -> CoverageRecord:
     """How many of the rows were parsed, and what became of the others."""
     kinds = _columns(rows).kinds()
-    counts = {
-        status: sum(n for kind, n in kinds.items() if kind.status == status) for status in (*STATUSES, "errors")
-    }
+    counts = {status: sum(n for kind, n in kinds.items() if kind.status == status) for status in (*STATUSES, "errors")}
     return CoverageRecord(n=len(rows), **counts, skipped=sum(n for kind, n in kinds.items() if kind.is_skipped))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.evaluate import first_errors
+from pytest_audiobench.evaluation.evaluate import FirstErrors
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
@@ -52,7 +52,7 @@ class ScoredRows:
         self._ids: list[set[str]] = []
         self._clusters: set[Hashable] = set()
         self._small: dict[Hashable, Mapping[str, Any]] = {}
-        self._failed: list[SampleAnswers] = []
+        self._failed = FirstErrors()
 
     @property
     def epochs(self) -> int:
@@ -74,7 +74,7 @@ class ScoredRows:
 
     @property
     def errors(self) -> list[ErrorRecord]:
-        return first_errors(self._failed)
+        return self._failed.records
 
     def audio(self) -> str:
         """The audio's hash, as a run makes it: of the clips' keys, where any is known."""
@@ -95,7 +95,7 @@ class ScoredRows:
             self._audio.extend([keys])
             self._heard = self._heard or row.clip_keys is not None
         self.answers.extend([answer_payload(answer) for answer in answered])
-        self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
+        self._failed.add(answered)
         clusters = [self._cluster_of(row) for row in chunk]
         self._clusters.update(clusters)
         self._slim = [self._slim_answers(answer, cluster) for answer, cluster in zip(answered, clusters, strict=True)]
