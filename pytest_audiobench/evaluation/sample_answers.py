@@ -112,10 +112,7 @@ class AnswerSpool(LazySequence[SampleAnswers]):
 def _written(answers: SampleAnswers) -> bytes:
     _, _, responses, keys, messages, error, verdicts, rewritten, lasting = answers
     if error is None and not verdicts and not rewritten:
-        try:
-            return _encode(_Written(dict(responses), dict(keys), dict(messages)))
-        except UnicodeEncodeError:
-            pass  # half of a surrogate pair in a question
+        return _encode(_Written(dict(responses), dict(keys), dict(messages)))
     return pickle.dumps(
         (dict(responses), dict(keys), dict(messages), error, dict(verdicts), dict(rewritten), lasting),
         pickle.HIGHEST_PROTOCOL,

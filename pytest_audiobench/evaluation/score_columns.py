@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -55,7 +56,7 @@ class ScoreColumns:
         self._shared, self._statistics = _Numbered[tuple[tuple[str, float], ...]](), list[Statistics]()
         self.shapes = _Numbered[tuple[str, ...]]()
         self._own_shapes, self._own_starts, self._own = array("I"), array("Q"), array("d")
-        self._columns = {"kind": array("H"), "group": array("I"), "epoch": array("I"), "scores": array("i")}
+        self._columns = {"kind": array("H"), "group": array("I"), "part": array("I"), "scores": array("i")}
         self._columns |= {"cluster": array("q"), "value": array("q")}
 
     def add(
@@ -64,14 +65,14 @@ class ScoreColumns:
         scores: Statistics | None,
         cluster: Hashable,
         group: tuple[tuple[str, str], ...],
-        epoch: int,
+        part: int,
         value: str | None,
     ) -> None:
-        """Add a row. Of clusters and values is kept which rows have the same."""
+        """Add a row; ``part`` is its epoch, or of a suite its item. Of clusters and values is kept which are equal."""
         columns = self._columns
         columns["kind"].append(self.kinds.of(kind))
         columns["group"].append(self.groups.of(group))
-        columns["epoch"].append(epoch)
+        columns["part"].append(part)
         columns["scores"].append(0 if scores is None else self._place_of(scores))
         columns["cluster"].append(hash(cluster))
         columns["value"].append(0 if value is None else hash(value) or 1)
@@ -140,13 +141,16 @@ class ColumnRows:
         groups = self._whole.groups.values
         return self._where(np.array([group.items() <= set(own) for own in groups], dtype=bool)[self._columns["group"]])
 
-    def of_epoch(self, epoch: int) -> ColumnRows:
-        return self._where(self._columns["epoch"] == epoch)
+    def of_parts(self, *parts: int) -> ColumnRows:
+        return self._where(np.isin(self._columns["part"], parts))
 
-    def values_of(self, field: str) -> list[str]:
-        """The different values of a field, sorted."""
-        present = {self._whole.groups.values[number] for number in np.unique(self._columns["group"]).tolist()}
-        return sorted({value for group in present for name, value in group if name == field})
+    def values(self) -> dict[str, list[str]]:
+        """The different values of each field, sorted."""
+        present = [self._whole.groups.values[number] for number in np.unique(self._columns["group"]).tolist()]
+        values: dict[str, set[str]] = {}
+        for name, value in chain.from_iterable(present):
+            values.setdefault(name, set()).add(value)
+        return {name: sorted(own) for name, own in sorted(values.items())}
 
     def kinds(self) -> Counter[Kind]:
         """How many rows are of each kind."""
@@ -166,12 +170,17 @@ class ColumnRows:
         """Of each of these rows; None for one without."""
         return [self._whole.statistics_at(place) if place else None for place in self._columns["scores"].tolist()]
 
+    @property
+    def repeat(self) -> bool:
+        """Whether two of them are in one cluster."""
+        return len(np.unique(self._columns["cluster"])) < len(self)
+
     def clusters(self) -> list[int]:
         """Numbers that are equal where clusters are."""
         numbers: list[int] = self._columns["cluster"].tolist()
         return numbers
 
-    def values(self) -> list[int | None]:
+    def answers(self) -> list[int | None]:
         """Numbers that are equal where the answers' values are; None for no value."""
         return [number or None for number in self._columns["value"].tolist()]
 

@@ -294,8 +294,9 @@ def _metrics(scorer: Scorer, rows: ColumnRows, groups: Sequence[str], clustered:
         others = rows.without(failure)
         yield estimate_metric(failure, scorer, rows, clustered)
         yield from (estimate_metric(name, scorer, others, clustered, {WITHOUT: failure}) for name in scorer.metrics)
+    present_values = rows.values()
     for field in groups:
-        values = rows.values_of(field)
+        values = present_values.get(field, [])
         members = {value: rows.of_group({field: value}) for value in values} if len(values) > 1 else {}
         for name in scorer.metrics:
             for value, own in members.items():
@@ -346,14 +347,18 @@ def estimate_metric(
     group: Mapping[str, str] | None = None,
 ) -> MetricRecord:
     """Metric ``name`` over ``rows``; scores leave out failed askings ("errors") and what is "skipped"."""
-    kind, taken = metric_kind(name), _columns(rows)
-    if name in SHARES:
-        statistics = taken.of_each_kind(lambda own: share_statistics(own.status, own.is_skipped, own.wording))
-    else:
-        taken = taken.scored
-        statistics = taken.statistics()
+    kind = metric_kind(name)
+    statistics, taken = statistics_for(name, _columns(rows))
     estimate = kind.estimate(statistics, taken.clusters() if clustered else None)
     return metric_record(kind, estimate, scorer.name, scorer.signature, group)
+
+
+def statistics_for(name: str, rows: ColumnRows) -> tuple[list[Statistics], ColumnRows]:
+    """What metric ``name`` is made of, and of which of ``rows``."""
+    if name in SHARES:
+        return rows.of_each_kind(lambda kind: share_statistics(kind.status, kind.is_skipped, kind.wording)), rows
+    scored = rows.scored
+    return scored.statistics(), scored
 
 
 def metric_record(
@@ -378,9 +383,9 @@ def metric_record(
 def _agreement(scorer: Scorer, rows: ColumnRows, epochs: int) -> AgreementRecord | None:
     if epochs == 1:
         return None
-    by_epoch = [rows.of_epoch(epoch) for epoch in range(epochs)]
+    by_epoch = [rows.of_parts(epoch) for epoch in range(epochs)]
     values = [estimate_metric(scorer.metrics[0], scorer, part, False).value for part in by_epoch]
-    return AgreementRecord(scorer.metrics[0], **across_epochs(values, [part.values() for part in by_epoch]))
+    return AgreementRecord(scorer.metrics[0], **across_epochs(values, [part.answers() for part in by_epoch]))
 
 
 # Few combinations occur, and each row is asked for its own once for every class of failures.
