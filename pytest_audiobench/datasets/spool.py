@@ -7,11 +7,11 @@ import os
 import pickle
 from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from io import BytesIO
-from itertools import chain, islice
 from operator import attrgetter
 from tempfile import TemporaryFile
 from types import MappingProxyType
@@ -33,11 +33,10 @@ def spooled(elements: Iterable[T]) -> Sequence[T]:
     """``elements`` in a list; from a certain number on, those behind it in a file without a name, which goes when the
     sequence does, each made anew when it is asked for. Raises UsageError where that file cannot be written.
     """
-    rest = iter(elements)
-    first = list(islice(rest, MOST_IN_MEMORY))
-    for element in rest:
-        return _Spool(first, chain([element], rest))
-    return first
+    spool = Spool[T]()
+    for element in elements:
+        spool.append(element)
+    return spool if spool.has_file else spool.first
 
 
 class LazySequence(Sequence[T]):
@@ -57,37 +56,55 @@ class LazySequence(Sequence[T]):
         return self.element(range(len(self))[position])
 
 
-class _Spool(LazySequence[T]):
-    def __init__(self, first: list[T], rest: Iterable[T]) -> None:
-        self._first, self._shared, self._ends = first, _Shared(), array("Q", [0])
-        buffer = BytesIO()
-        pickler = _Pickler(buffer, self._shared)
-        with _room():
+class Spool(LazySequence[T]):
+    """What :func:`spooled` gives, as it grows."""
+
+    def __init__(self) -> None:
+        self.first: list[T] = []
+        self.has_file = False
+
+    def append(self, element: T) -> None:
+        """Raises UsageError where the file cannot be written."""
+        if len(self.first) < MOST_IN_MEMORY:
+            self.first.append(element)
+            return
+        if not self.has_file:
+            self._open()
+        self._buffer.seek(0)
+        self._pickler.clear_memo()
+        self._pickler.dump(element)
+        size = self._buffer.tell()
+        with room_for_samples():
+            self._file.write(self._buffer.getbuffer()[:size])
+        self._ends.append(self._ends[-1] + size)
+        self._is_flushed = False
+
+    def _open(self) -> None:
+        with room_for_samples():
             self._file = TemporaryFile()  # noqa: SIM115 - it lasts as long as the sequence
-        for element in rest:
-            buffer.seek(0)
-            pickler.clear_memo()
-            pickler.dump(element)
-            with _room():
-                self._file.write(buffer.getbuffer()[: buffer.tell()])
-            self._ends.append(self._ends[-1] + buffer.tell())
-        with _room():
-            self._file.flush()
+        self._shared, self._buffer, self._ends = _Shared(), BytesIO(), array("Q", [0])
+        self._pickler = _Pickler(self._buffer, self._shared)
+        self.has_file = True
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._ends) - 1
+        return len(self.first) + (len(self._ends) - 1 if self.has_file else 0)
 
     def element(self, place: int) -> T:
-        number = place - len(self._first)
+        number = place - len(self.first)
         if number < 0:
-            return self._first[number]
+            return self.first[number]
+        if not self._is_flushed:
+            with room_for_samples():
+                self._file.flush()
+            self._is_flushed = True
         start, end = self._ends[number], self._ends[number + 1]
         element: T = _Unpickler(BytesIO(os.pread(self._file.fileno(), end - start, start)), self._shared).load()
         return element
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def room_for_samples() -> Iterator[None]:
+    """Raises UsageError where a temporary file cannot be written within the block."""
     try:
         yield
     except OSError as error:
@@ -166,3 +183,40 @@ class IdDigests:
         """Those that were added more than once."""
         digests = np.sort(np.frombuffer(self._content, dtype="S16"))
         return frozenset(each.ljust(16, b"\0") for each in digests[1:][digests[1:] == digests[:-1]].tolist())
+
+
+class SeenIds:
+    """Which ids, or other keys, were met: of each eight bytes are kept, which two of a million do not have in common.
+
+    The recent ones are in a set, all others in sorted arrays, each at least twice as long as the next.
+    """
+
+    def __init__(self) -> None:
+        self._recent: set[int] = set()
+        self._levels: list[array[int]] = []
+
+    def __len__(self) -> int:
+        return len(self._recent) + sum(map(len, self._levels))
+
+    def __contains__(self, key: Hashable) -> bool:
+        number = hash(key)
+        if number in self._recent:
+            return True
+        for level in self._levels:
+            place = bisect_left(level, number)
+            if place < len(level) and level[place] == number:
+                return True
+        return False
+
+    def add(self, key: Hashable) -> bool:
+        """Whether ``key`` was not there yet."""
+        if key in self:
+            return False
+        self._recent.add(hash(key))
+        if len(self._recent) >= MOST_IN_MEMORY:
+            level = np.array(list(self._recent), dtype=np.int64)
+            while self._levels and len(self._levels[-1]) <= 2 * len(level):
+                level = np.concatenate([level, np.array(self._levels.pop())])
+            self._levels.append(array("q", np.sort(level).tobytes()))
+            self._recent.clear()
+        return True

@@ -6,56 +6,30 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, LazySequence
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_plan import PlannedRequest, PlannedRequests, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batch_plan import (
+    Digests,
+    PlannedRequest,
+    PlannedRequests,
+    duration_bucket,
+    sample_hash,
+)
 from pytest_audiobench.evaluation.requests import Requester
+from pytest_audiobench.evaluation.sample_answers import NONE, AnswerSpool
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers as SampleAnswers
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
-from pytest_audiobench.protocols.protocol import WEIGHING, Earlier, Protocol, Stage
-
-_NONE: Mapping[str, Response] = MappingProxyType({})
-
-
-class SampleAnswers(NamedTuple):
-    """The answers to one sample in one epoch, by stage."""
-
-    selected: SelectedSample
-    epoch: int
-    responses: Mapping[str, Response]
-    keys: Mapping[str, str]
-    """The requests' keys."""
-    messages: Mapping[str, tuple[Message, ...]]
-    error: str | None
-    """Why the sample could not be asked to its end."""
-    verdicts: Mapping[str, Response] = _NONE
-    """What judges and extractors said of the answer; one that could not be had carries its own error."""
-    rewritten: Mapping[str, Response] = _NONE
-    """The texts of rewriters, without which the later stages could not be asked."""
-    lasting: bool = False
-    """Whether the error stays until a user acts, as that of a clip that cannot be read."""
-
-    @property
-    def sample_id(self) -> str:
-        return self.selected.sample.id
-
-    @property
-    def all_responses(self) -> Earlier:
-        """What scorers read: the responses, the rewriters' texts and the verdicts."""
-        if self.verdicts or self.rewritten:
-            return {**self.responses, **self.rewritten, **self.verdicts}
-        return self.responses
-
-    def failure(self, judge: str) -> str | None:
-        """Why there is nothing to read for a scorer of ``judge``'s verdicts ("" for one of the answers)."""
-        verdict = self.verdicts.get(judge) if judge else None
-        return self.error if verdict is None else verdict.error
-
+from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Stage
 
 BatchPlan: TypeAlias = Callable[[Sequence[PlannedRequest]], Sequence[Sequence[int]]]
 """Cuts one stage's requests into batches of its own, as positions, in place of the usual plan."""
@@ -68,17 +42,88 @@ def collect_answers(
     epochs: int,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
 ) -> list[SampleAnswers]:
+    """All that :func:`answer_portions` collects."""
+    return list(chain.from_iterable(answer_portions(selection, protocol, executor, epochs, judges)))
+
+
+def answer_portions(
+    selection: Selection,
+    protocol: Protocol,
+    executor: BatchExecutor,
+    epochs: int,
+    judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
+    kept: AnswerSpool | None = None,
+) -> Iterator[list[SampleAnswers]]:
     """Run every stage in turn, epoch by epoch, in hash order; a sample that failed takes no part in the next stage.
 
-    ``judges`` are by alias: rewriters have their turn after all epochs of the stages before them, so that one that
-    fills a device is loaded once; judges once everything else is answered, one after the other.
+    Where the model itself answers all stages they are run for a portion of the samples after another, in whole
+    windows, and ``kept`` has what was answered. Else all samples are one portion, and ``judges`` are by alias:
+    rewriters have their turn after all epochs of the stages before them, so that one that fills a device is loaded
+    once; judges once everything else is answered, one after the other.
     """
-    runs = [_StageRun(selection, [epoch]) for epoch in range(epochs)]
-    for stages in _turns(protocol):
-        for run in runs:
-            for stage in stages:
-                run.execute(stage, judges[stage.judge] if stage.judge else executor)
-    return [answers for run in runs for answers in run.answers()]
+    if any(stage.role != "subject" for stage in protocol.stages):
+        runs = [_StageRun(selection.dataset, selection.samples, [epoch]) for epoch in range(epochs)]
+        for stages in _turns(protocol):
+            for run in runs:
+                for stage in stages:
+                    run.execute(stage, judges[stage.judge] if stage.judge else executor)
+        yield [answers for run in runs for answers in run.answers()]
+        return
+    kept = AnswerSpool(selection.samples) if kept is None else kept
+    for epoch in range(epochs):
+        repeated = {stage.name: _Repeated(kept, stage.name) for stage in protocol.stages}
+        for samples in _portions(selection.samples):
+            run = _StageRun(selection.dataset, samples, [epoch])
+            for stage in protocol.stages:
+                run.execute(stage, executor, repeated=repeated[stage.name])
+            answers = run.answers()
+            kept.extend(answers)
+            yield answers
+
+
+def _portions(samples: Sequence[SelectedSample]) -> Iterator[list[SelectedSample]]:
+    """The samples in their order, some thousands at a time: whole windows, so that batches are those of all."""
+    portion: list[SelectedSample] = []
+    for selected in samples:
+        if len(portion) >= MOST_IN_MEMORY and selected.window != portion[-1].window:
+            yield portion
+            portion = []
+        portion.append(selected)
+    yield portion
+
+
+class _Repeated:
+    """The requests of one stage in the portions before: what is asked again in a later one has their answers."""
+
+    def __init__(self, kept: AnswerSpool, stage: str) -> None:
+        self._kept, self._stage = kept, stage
+        self._levels: list[tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]] = []
+        """Beginnings of keys, sorted, and their answers' places; each level at least twice as large as the next."""
+
+    def known(self, keys: Digests) -> dict[int, Response]:
+        """The responses to those of ``keys`` that were asked before, by their places here."""
+        found: dict[int, Response] = {}
+        beginnings = keys.beginnings()
+        for level, places in self._levels:
+            positions = np.minimum(np.searchsorted(level, beginnings), len(level) - 1)
+            for position in np.flatnonzero(level[positions] == beginnings).tolist():
+                before = self._kept[int(places[positions[position]])]
+                if before.keys.get(self._stage) == keys[position].hex():
+                    failed = Response(error=before.error, lasting=before.lasting)
+                    found[position] = before.responses.get(self._stage, failed)
+        return found
+
+    def add(self, keys: Digests, places: Sequence[int]) -> None:
+        """Remember that these were asked, by samples at ``places`` among those that will be kept next."""
+        beginnings, at = keys.beginnings(), np.array(places, dtype=np.uint32) + np.uint32(len(self._kept))
+        while True:
+            order = np.argsort(beginnings, kind="stable")
+            beginnings, at = beginnings[order], at[order]
+            if not self._levels or len(self._levels[-1][0]) > 2 * len(beginnings):
+                break
+            further, further_at = self._levels.pop()
+            beginnings, at = np.concatenate([further, beginnings]), np.concatenate([further_at, at])
+        self._levels.append((beginnings, at))
 
 
 def collect_rerun_answers(
@@ -92,7 +137,7 @@ def collect_rerun_answers(
     """Run every stage in each of ``epochs``, all epochs of a stage in the same batches; the samples in hash order,
     epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was judged there they say what they said.
     """
-    run = _StageRun(selection, epochs)
+    run = _StageRun(selection.dataset, selection.samples, epochs)
     for stages in _turns(protocol):
         for stage in stages:
             if stage.judge:
@@ -113,8 +158,8 @@ def _turns(protocol: Protocol) -> Iterator[list[Stage]]:
 class _StageRun:
     """A selection in some epochs, and the responses of the stages that have run."""
 
-    def __init__(self, selection: Selection, epochs: Sequence[int]) -> None:
-        self._dataset, self._epochs, self._samples = selection.dataset, epochs, selection.samples
+    def __init__(self, dataset: Dataset, samples: Sequence[SelectedSample], epochs: Sequence[int]) -> None:
+        self._dataset, self._epochs, self._samples = dataset, epochs, samples
         # By position, epoch after epoch, and nothing where there is nothing: a million samples have no room for more.
         self._responses: dict[int, dict[str, Response]] = defaultdict(dict)
         self._verdicts: dict[int, dict[str, Response]] = defaultdict(dict)
@@ -130,19 +175,27 @@ class _StageRun:
         return self._epochs[epoch], self._samples[position]
 
     def execute(
-        self, stage: Stage, executor: BatchExecutor, plan: BatchPlan | None = None, epoch: int | None = None
+        self,
+        stage: Stage,
+        executor: BatchExecutor,
+        plan: BatchPlan | None = None,
+        epoch: int | None = None,
+        repeated: _Repeated | None = None,
     ) -> None:
-        """Run one stage for all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
+        """Run one stage for all samples that have not failed; in ``epoch`` instead of their own, if it is given.
+
+        What is ``repeated`` of earlier portions is not asked again.
+        """
         dataset = self._dataset.unperturbed if stage.unchanged else self._dataset.name
         requesters = {
             each: Requester(executor.handle, stage, dataset, each if epoch is None else epoch) for each in self._epochs
         }
 
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
-        @lru_cache(MOST_IN_MEMORY)
+        @lru_cache(2 * MOST_IN_MEMORY)  # more than a portion has
         def request_of(i: int) -> Request:
             each, selected = self._selected(i)
-            earlier = {**self._responses.get(i, _NONE), **self._rewritten.get(i, _NONE)}
+            earlier = {**self._responses.get(i, NONE), **self._rewritten.get(i, NONE)}
             return requesters[each].request(as_played(selected, stage), earlier)
 
         open_ = self._open(stage)
@@ -152,13 +205,15 @@ class _StageRun:
         for i in open_:
             planned.append(_planned_request(request_of(i), as_played(self._selected(i)[1], stage)))
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
-        unique = planned.keys.first_of_each()
-        if len(unique) < len(planned):
-            planned = PlannedRequests(planned[position] for position in unique)
-        batches = plan(planned) if plan else None
-        responses = executor.execute(
-            _Requests(request_of, array("I", (open_[position] for position in unique))), planned, batches
-        )
+        known = {} if repeated is None else repeated.known(planned.keys)
+        unique = [position for position in planned.keys.first_of_each() if position not in known]
+        responses = {planned.keys[position].hex(): response for position, response in known.items()}
+        asked = planned if len(unique) == len(planned) else PlannedRequests(planned[position] for position in unique)
+        if repeated is not None and unique:
+            repeated.add(asked.keys, [open_[position] for position in unique])
+        batches = plan(asked) if plan else None
+        requests = _Requests(request_of, array("I", (open_[position] for position in unique)))
+        responses |= executor.execute(requests, asked, batches)
         for i in open_:
             request = request_of(i)
             response = responses[request.key]
@@ -213,8 +268,8 @@ class _StageRun:
                 keys=self._keys[i],
                 messages=self._messages[i],
                 error=self._errors[i],
-                verdicts=self._verdicts.get(i, _NONE),
-                rewritten=self._rewritten.get(i, _NONE),
+                verdicts=self._verdicts.get(i, NONE),
+                rewritten=self._rewritten.get(i, NONE),
                 lasting=i in self._lasting,
             )
             for i, (epoch, selected) in enumerate(product(self._epochs, self._samples))

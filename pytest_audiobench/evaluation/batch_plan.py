@@ -64,9 +64,13 @@ class Digests(LazySequence[bytes]):
     def __setitem__(self, position: int, digest: bytes) -> None:
         self._content[position * self._size : (position + 1) * self._size] = digest
 
+    def beginnings(self) -> npt.NDArray[np.uint64]:
+        """The first eight bytes of each, as numbers."""
+        return np.frombuffer(self._content, dtype="u8")[:: self._size // 8].copy()
+
     def first_of_each(self) -> Sequence[int]:
         """Where each digest stands first, ascending."""
-        beginnings = np.sort(np.frombuffer(self._content, dtype="u8")[:: self._size // 8])
+        beginnings = np.sort(self.beginnings())
         if not (beginnings[1:] == beginnings[:-1]).any():  # so it is nearly always, and little memory is taken
             return range(len(self))
         _, first = np.unique(np.frombuffer(self._content, dtype=f"S{self._size}"), return_index=True)

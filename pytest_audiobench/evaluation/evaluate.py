@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -15,16 +15,17 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
-from pytest_audiobench.evaluation.answer_collection import SampleAnswers, collect_answers
+from pytest_audiobench.evaluation.answer_collection import answer_portions
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress, Reuse
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
+from pytest_audiobench.evaluation.hashes import ABSENT, ItemDigest
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, are_unreadable, score_answers
-from pytest_audiobench.evaluation.selection import Selection, clusters, select
+from pytest_audiobench.evaluation.sample_answers import AnswerSpool, SampleAnswers
+from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, ScoreSheet, are_unreadable
+from pytest_audiobench.evaluation.selection import Selection, select
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import (
     AskingRecord,
@@ -65,6 +66,10 @@ class RunContext:
         return BatchExecutor(handle, self.store, self.locks, progress, self.reuse.fresh, canaries)
 
 
+Keeper: TypeAlias = Callable[[Sequence[SampleAnswers], Mapping[str, Sequence[ScoredSample]]], None]
+"""Is given the answers of some samples, in their order, and what each scorer made of them."""
+
+
 @dataclass(frozen=True)
 class EvalSpec:
     """One eval × model as the run names it."""
@@ -82,6 +87,8 @@ class EvalSpec:
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
     ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
     """Called with what is to be asked, before the first request; may raise to prevent it."""
+    keeper: Callable[[Selection, Protocol], Keeper] | None = None
+    """Called then; what it gives is given the answers as they come."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,8 @@ class Evaluation:
     protocol: Protocol
     answers: Sequence[SampleAnswers]
     rows: Mapping[str, Sequence[ScoredSample]]
+    lasting: int
+    """Samples × epochs whose asking failed until a user acts."""
 
 
 @collector_paused()
@@ -119,24 +128,38 @@ def evaluate(
         labels = context.human_labels.of((spec.eval, spec.suite), handle.alias, ids)
         protocol = protocol if labels is None else labels.beside(protocol)
     spec.ready(selection, protocol)
+    keep = None if spec.keeper is None else spec.keeper(selection, protocol)
     executor = context.executor(handle, spec.nodeid, spec.progress)
     judges = judge_executors(context, protocol, spec.nodeid, spec.progress)
-    answers = collect_answers(selection, protocol, executor, context.epochs, judges)
-    if dataset.left_out:
-        answers = [sample for sample in answers if sample.sample_id not in dataset.left_out]
-        selection = selection.without(dataset.left_out)
+    spool = AnswerSpool(selection.samples)
+    answers: Sequence[SampleAnswers] = spool
+    portions = answer_portions(selection, protocol, executor, context.epochs, judges, spool)
+    # What a scorer makes of all answers at once is known when all are there.
+    if dataset.left_out or any(scorer.together for scorer in protocol.scorers):
+        answers = [sample for portion in portions for sample in portion if sample.sample_id not in dataset.left_out]
+        portions = iter([answers])
+        if dataset.left_out:
+            selection = selection.without(dataset.left_out)
+    sheet = ScoreSheet(protocol, selection, context.epochs)
+    digest, tally = ItemDigest(protocol), _Tally(handle.listens)
+    for portion in portions:
+        rows = sheet.add(portion)
+        digest.add(portion)
+        tally.add(portion)
+        if keep is not None:
+            keep(portion, rows)
+    if len(spool) < tally.n:
+        answers = portion  # of an eval that is asked whole
     SPOOL.forget()  # the next eval's clips want the room
     for each in (executor, *judges.values()):
         context.reuse.spend(spec.nodeid, each.handle.alias, each.counts.canaries + each.counts.failed_again)
     failed_canaries = [failure for each in (executor, *judges.values()) for failure in each.failed_canaries]
-    scores = score_answers(protocol, answers, clusters(selection), selection.groups, context.epochs)
-    truncated = sum(any(response.truncated_s for response in sample.responses.values()) for sample in answers)
-    failed = Counter(stage.partition("@")[2] for sample in answers for stage, _ in failed_verdicts(sample))
+    scores = sheet.scores(answers)
     perturbation = None
     if change := dataset.perturbation:
         perturbation = PerturbationRecord(change.name, change.family, change.dose, change.unit, change.harder)
     # A replay or a guess is no model at work: how fast it is would only be misread.
-    taken = speed.sums(answers, executor.time, handle.peak_memory_bytes) if handle.listens else {}
+    taken = tally.speed.sums(executor.time, handle.peak_memory_bytes) if handle.listens else {}
     record = ItemRecord(
         index=spec.index,
         nodeid=spec.nodeid,
@@ -154,19 +177,20 @@ def evaluate(
         pooled=dataset.pooled,
         scorers=scores.scorers,
         metrics=scores.metrics,
-        hashes=item_hashes(
-            selection,
-            protocol,
+        hashes=digest.hashes(
+            dataset.name,
             handle.digest,
             context.epochs,
-            answers,
             {alias: judge.handle.digest for alias, judge in judges.items()},
         ),
         taken=taken,
         speed=speed.figures(taken),
-        asking=AskingRecord(**vars(executor.counts), truncated_clips=truncated),
-        errors=[*first_errors(answers), *(ErrorRecord(*failure) for failure in failed_canaries[:_CANARIES_NAMED])],
-        judges={alias: AskingRecord(**vars(judge.counts), errors=failed[alias]) for alias, judge in judges.items()},
+        asking=AskingRecord(**vars(executor.counts), truncated_clips=tally.truncated),
+        errors=[*tally.errors.records, *(ErrorRecord(*failure) for failure in failed_canaries[:_CANARIES_NAMED])],
+        judges={
+            alias: AskingRecord(**vars(judge.counts), errors=tally.failed_verdicts[alias])
+            for alias, judge in judges.items()
+        },
         options=dict(protocol.options),
         groups=list(selection.groups),
         cluster=dataset.cluster,
@@ -179,7 +203,7 @@ def evaluate(
             for stage in protocol.stages
         ],
     )
-    warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
+    warnings = [*_warnings(record, selection, protocol, tally), *cautions, *_unreadable_verdicts(scores, protocol)]
     if labels is not None:
         warnings += labels.notes(scores.metrics, scores.rows, protocol.scorers)
     coverage = scores.scorers[0].coverage
@@ -190,8 +214,33 @@ def evaluate(
 
         unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
         warnings += unreadable.alarm() if wants_answers(perturbation) else []
-    result = Result(replace(record, warnings=warnings), scores.rows, protocol.scorers, scores.clustered)
-    return Evaluation(result, selection, protocol, answers, scores.rows)
+    result = Result(replace(record, warnings=warnings), scores, protocol.scorers)
+    return Evaluation(result, selection, protocol, answers, scores.rows, tally.lasting)
+
+
+class _Tally:
+    """What is counted of answers as they come."""
+
+    def __init__(self, listens: bool) -> None:
+        self.n = self.truncated = self.lasting = 0
+        self.longest_cut_s = 0.0
+        self.failed_verdicts: Counter[str] = Counter()
+        self.speed, self.errors = speed.Taken(), FirstErrors()
+        self._listens = listens
+
+    def add(self, answers: Sequence[SampleAnswers]) -> None:
+        self.n += len(answers)
+        for sample in answers:
+            self.lasting += sample.lasting
+            cuts_s = [max(each.truncated_s) for each in sample.responses.values() if each.truncated_s]
+            if cuts_s:
+                self.truncated += 1
+                self.longest_cut_s = max(self.longest_cut_s, *cuts_s)
+            if sample.verdicts:
+                self.failed_verdicts.update(stage.partition("@")[2] for stage, _ in failed_verdicts(sample))
+        self.errors.add(answers)
+        if self._listens:
+            self.speed.add(answers)
 
 
 def _configured_protocol(protocol: Protocol, context: RunContext, data: str) -> tuple[Protocol, Sequence[str]]:
@@ -248,12 +297,24 @@ def check_scorers(protocol: Protocol) -> None:
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 
-def first_errors(answers: Iterable[SampleAnswers]) -> list[ErrorRecord]:
+class FirstErrors:
     """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
-    samples = list(answers)
-    failed = [(sample, str(sample.error)) for sample in samples if sample.error is not None]
-    failed += [(sample, f"{stage}: {error}") for sample in samples for stage, error in failed_verdicts(sample)]
-    return [ErrorRecord(sample.sample_id, message) for sample, message in failed[:_ERRORS_NAMED]]
+
+    def __init__(self) -> None:
+        self._asking: list[ErrorRecord] = []
+        self._judging: list[ErrorRecord] = []
+
+    def add(self, answers: Iterable[SampleAnswers]) -> None:
+        for sample in answers:
+            if sample.error is not None and len(self._asking) < _ERRORS_NAMED:
+                self._asking.append(ErrorRecord(sample.sample_id, str(sample.error)))
+            if sample.verdicts and len(self._judging) < _ERRORS_NAMED:
+                failed = failed_verdicts(sample)
+                self._judging += [ErrorRecord(sample.sample_id, f"{stage}: {error}") for stage, error in failed]
+
+    @property
+    def records(self) -> list[ErrorRecord]:
+        return [*self._asking, *self._judging][:_ERRORS_NAMED]
 
 
 def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
@@ -280,20 +341,15 @@ def judge_executors(context: RunContext, protocol: Protocol, test: str, progress
     return {alias: context.executor(context.judges[alias], test, progress) for alias in aliases}
 
 
-def _warnings(
-    record: ItemRecord, selection: Selection, protocol: Protocol, answers: Sequence[SampleAnswers]
-) -> list[str]:
+def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tally: _Tally) -> list[str]:
     warnings = [*selection.notes, *protocol.notes]
     if record.limited:
         limit = f"limited to {record.n} of {selection.size} samples"
         warnings.append(f"{limit}: its numbers are never comparable with a full run's")
     truncated = record.asking.truncated_clips
     if truncated:
-        longest = max(
-            seconds for sample in answers for response in sample.responses.values() for seconds in response.truncated_s
-        )
-        share = f"{truncated} of {len(answers)} samples"
-        warnings.append(f"{share} were cut to the model's window (up to {longest:.1f} s lost)")
+        share = f"{truncated} of {tally.n} samples"
+        warnings.append(f"{share} were cut to the model's window (up to {tally.longest_cut_s:.1f} s lost)")
     for count, text in (
         (record.asking.noise, "answers differed when asked again"),
         (record.asking.damaged, "stored answers were damaged and not used"),

@@ -13,10 +13,10 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.requests import messages_payload, settings_payload
-from pytest_audiobench.evaluation.selection import SelectedSample, Selection
-from pytest_audiobench.identity import digest, digest_of_trusted
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.identity import ListDigest, digest, digest_of_trusted
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Scorer, Stage
+from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Scorer
 
 ABSENT = "absent"
 """Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
@@ -24,37 +24,63 @@ INPUTS = ("data", "audio", "prompts", "settings", "seeds", "model")
 """The components of ``input_hash``, beside the data set's name."""
 
 
-def item_hashes(
-    selection: Selection,
-    protocol: Protocol,
-    model: str,
-    epochs: int,
-    answers: Sequence[SampleAnswers],
-    judges: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, str]:
-    """All component hashes and the three built from them; ``answers`` epoch by epoch, ``judges``' digests by alias."""
-    openings = [stage.name for stage in protocol.openings]
-    components = {
-        "data": digest_of_trusted([sample_payload(selected.sample) for selected in selection.samples]),
-        "audio": _audio(selection.samples, any(stage.unchanged for stage in protocol.stages)),
-        "prompts": digest_of_trusted(
-            [
+class ItemDigest:
+    """All component hashes and the three built from them, of answers as they come, epoch by epoch in hash order."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._openings = [stage.name for stage in protocol.openings]
+        self._with_unchanged = any(stage.unchanged for stage in protocol.stages)
+        self._data, self._audio, self._prompts, self._answers = (ListDigest() for _ in range(4))
+        self._heard = False
+        self._verdicts: dict[str, list[object]] = {
+            stage.name: [] for stage in protocol.stages if stage.role in WEIGHING
+        }
+
+    def add(self, answers: Sequence[SampleAnswers]) -> None:
+        first = [sample for sample in answers if sample.epoch == 0]
+        self._data.extend([sample_payload(sample.selected.sample) for sample in first])
+        self._heard = self._heard or any(sample.selected.clip_keys is not None for sample in first)
+        self._audio.extend([self._audio_payload(sample.selected) for sample in first])
+        self._prompts.extend([self._prompt_payload(sample) for sample in first])
+        self._answers.extend([answer_payload(sample) for sample in answers])
+        for stage, said in self._verdicts.items():
+            said += ([sample.sample_id, sample.epoch, *_outputs(sample.verdicts.get(stage))] for sample in answers)
+
+    def _audio_payload(self, selected: SelectedSample) -> object:
+        if not self._with_unchanged:
+            return selected.clip_keys
+        return audio_payload(selected.clip_keys, (selected.unchanged or selected).clip_keys)
+
+    def _prompt_payload(self, sample: SampleAnswers) -> list[object]:
+        messages = sample.messages
+        return [sample.sample_id, *(messages_payload(messages[s]) if s in messages else None for s in self._openings)]
+
+    def hashes(
+        self, dataset: str, model: str, epochs: int, judges: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, str]:
+        """Those of the answers so far; ``model`` is a digest, as those of ``judges`` by alias."""
+        components = {
+            "data": self._data.hexdigest(),
+            "audio": self._audio.hexdigest() if self._heard else ABSENT,
+            "prompts": self._prompts.hexdigest(),
+            "settings": settings_hash(self._protocol),
+            "seeds": digest({"epochs": epochs}),
+            "model": model,
+        }
+        verdicts = ""
+        if self._verdicts:
+            verdicts = digest_of_trusted(
                 [
-                    sample.sample_id,
-                    *(messages_payload(sample.messages[s]) if s in sample.messages else None for s in openings),
+                    [
+                        *(stage.name.partition("@")[0], stage.role, settings_payload(stage), judges[stage.judge]),
+                        self._verdicts[stage.name],
+                    ]
+                    for stage in self._protocol.stages
+                    if stage.name in self._verdicts
                 ]
-                for sample in answers
-                if sample.epoch == 0
-            ]
-        ),
-        "settings": settings_hash(protocol),
-        "seeds": digest({"epochs": epochs}),
-        "model": model,
-    }
-    judging = [stage for stage in protocol.stages if stage.role in WEIGHING]
-    verdicts = _verdicts(judging, judges, answers) if judging else ""
-    answers_hash = digest_of_trusted([answer_payload(sample) for sample in answers])
-    return scored_hashes(selection.dataset.name, components, answers_hash, protocol.scorers, verdicts)
+            )
+        return scored_hashes(dataset, components, self._answers.hexdigest(), self._protocol.scorers, verdicts)
 
 
 def settings_hash(protocol: Protocol) -> str:
@@ -88,21 +114,6 @@ def scored_hashes(
     return hashes
 
 
-def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answers: Sequence[SampleAnswers]) -> str:
-    return digest_of_trusted(
-        [
-            [
-                stage.name.partition("@")[0],
-                stage.role,
-                settings_payload(stage),
-                judges[stage.judge],
-                [[sample.sample_id, sample.epoch, *_outputs(sample.verdicts.get(stage.name))] for sample in answers],
-            ]
-            for stage in judging
-        ]
-    )
-
-
 def _outputs(response: Response | None) -> list[object]:
     if response is None or response.error is not None:
         return ["error"]
@@ -119,16 +130,6 @@ def sample_payload(sample: Sample) -> list[object]:
         sorted([name, str(value)] for name, value in sample.metadata.items()),
         *([sample.references] if sample.references else []),
     ]
-
-
-def _audio(samples: Sequence[SelectedSample], with_unchanged: bool) -> str:
-    if all(selected.clip_keys is None for selected in samples):
-        return ABSENT
-    if not with_unchanged:
-        return digest_of_trusted([selected.clip_keys for selected in samples])
-    return digest_of_trusted(
-        [audio_payload(selected.clip_keys, (selected.unchanged or selected).clip_keys) for selected in samples]
-    )
 
 
 def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | None) -> list[Sequence[object] | None]:

@@ -10,7 +10,15 @@ from msgspec.structs import asdict, replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.perturbation_series import NEEDS, how_to_ask
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, ScoredSample, coverage_counts, estimate_metric
+from pytest_audiobench.evaluation.score_columns import ColumnRows
+from pytest_audiobench.evaluation.scoring import (
+    SHARES,
+    WITHOUT,
+    EvalScores,
+    ScoredSample,
+    coverage_counts,
+    estimate_metric,
+)
 from pytest_audiobench.metrics.definitions.agreement import WORDING_FIGURES
 from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
 from pytest_audiobench.metrics.definitions.words import trimmed_names
@@ -35,11 +43,10 @@ class Result:
     under perturbations too, ``result["lift"]`` or ``result["order_worst"]`` is what it comes to beside them.
     """
 
-    def __init__(
-        self, record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], scorers: Sequence[Scorer], clustered: bool
-    ) -> None:
+    def __init__(self, record: ItemRecord, scores: EvalScores, scorers: Sequence[Scorer]) -> None:
         self.record = record
-        self._rows, self._scorers, self._clustered = rows, scorers, clustered
+        self._rows, self._columns, self._scorers = scores.rows, scores.columns, scorers
+        self._clustered = scores.clustered
         self.beside: Callable[[str], MetricRecord | None] | None = None
         """Measures a metric of the eval beside itself asked otherwise, such as the lift; None where it is not asked."""
 
@@ -112,8 +119,15 @@ class Result:
         if name not in (*scorer.metrics, *SHARES, *trimmed_names(scorer.metrics)):
             return None
         without = wanted.pop(WITHOUT, None)
-        rows = [row for row in self._rows[scorer.name] if without not in row.failures and _matches(row, wanted)]
-        if not rows or (without is not None and without not in FAILURES):
+        if without is not None and without not in FAILURES:
+            return None
+        rows = self._columns[scorer.name].rows
+        if wanted.keys() <= set(self.record.groups):
+            rows = rows.of_group(wanted) if wanted else rows
+        else:
+            rows = rows.at([_matches(row, wanted) for row in self._rows[scorer.name]])
+        rows = rows if without is None else rows.without(without)
+        if not len(rows):
             return None
         group = wanted if without is None else {**wanted, WITHOUT: without}
         return as_metric(estimate_metric(name, scorer, rows, self._clustered, group), coverage_counts(rows))
@@ -158,6 +172,11 @@ class Result:
     def headline_rows(self) -> Sequence[ScoredSample]:
         """Every sample and epoch as the headline scorer saw it."""
         return self._rows[self._scorers[0].name]
+
+    @property
+    def headline_columns(self) -> ColumnRows:
+        """The same in columns."""
+        return self._columns[self._scorers[0].name].rows
 
     def rows_for(self, metric: str) -> Sequence[ScoredSample]:
         """Every sample and epoch as the first scorer with ``metric`` saw it; nothing where none has it."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
+
+import numpy as np
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
@@ -57,6 +60,8 @@ class Selection:
     samples: Sequence[SelectedSample]
     groups: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
+    clustered: bool = False
+    """Whether several samples are in one cluster."""
 
     @property
     def limited(self) -> bool:
@@ -65,7 +70,9 @@ class Selection:
     def without(self, ids: frozenset[str]) -> Selection:
         """The selection without these samples."""
         samples = [selected for selected in self.samples if selected.sample.id not in ids]
-        return replace(self, size=self.size - len(self.samples) + len(samples), samples=samples)
+        names = {cluster_name(self.dataset, selected) for selected in samples}
+        size = self.size - len(self.samples) + len(samples)
+        return replace(self, size=size, samples=samples, clustered=len(names) < len(samples))
 
 
 def select(
@@ -101,7 +108,7 @@ def select(
     positions = min(whole, batch_plan.limited_positions(hashes, limit, handle.planned, order), key=len)
     if len(positions) > MOST_IN_MEMORY and isinstance(samples, SamplesOnDemand):
         samples = spooled(samples)  # read once in their own order, since they are taken in another
-    tally = _Tally()
+    tally = _Tally(dataset)
     selection = spooled(tally.counted(_selected(samples, positions, hashes, index, handle)))
     partly = tally.absent and not handle.listens and tally.absent < len(selection)
     notes = [dataset.note] if dataset.note else []
@@ -112,7 +119,7 @@ def select(
             f"{len(positions)} samples for a limit of {limit}: a window's batches are asked whole or not at all"
         )
     groups = tally.few_valued if dataset.groups is None else dataset.groups
-    return Selection(dataset, len(whole), selection, groups, notes)
+    return Selection(dataset, len(whole), selection, groups, notes, tally.clustered)
 
 
 def _selected(
@@ -136,7 +143,8 @@ def _selected(
 class _Tally:
     """What is counted of samples while they are taken."""
 
-    def __init__(self) -> None:
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset, self._clusters = dataset, array("q")
         self.absent = 0
         """Samples whose audio is not on this machine."""
         self.doubts: Counter[str] = Counter()
@@ -145,6 +153,7 @@ class _Tally:
     def counted(self, selection: Iterable[SelectedSample]) -> Iterator[SelectedSample]:
         for selected in selection:
             self.absent += selected.clip_keys is None
+            self._clusters.append(hash(cluster_name(self._dataset, selected)))
             if selected.sample.doubt:
                 self.doubts[selected.sample.doubt] += 1
             for name, value in selected.sample.metadata.items():
@@ -152,6 +161,11 @@ class _Tally:
                 if isinstance(value, (str, bool)) and len(seen) <= _FEW_VALUES:
                     seen.add(value)
             yield selected
+
+    @property
+    def clustered(self) -> bool:
+        """Whether several samples are in one cluster."""
+        return len(np.unique(np.array(self._clusters))) < len(self._clusters)
 
     @property
     def few_valued(self) -> tuple[str, ...]:
@@ -210,10 +224,14 @@ def _selected_sample(
 
 
 def clusters(selection: Selection) -> list[str] | None:
-    """Each sample's statistical cluster: the data set's own field, else the recording where one repeats; else None."""
-    name = selection.dataset.cluster
-    if name is not None:
-        names = [str(selected.sample.metadata.get(name, selected.sample.id)) for selected in selection.samples]
-    else:
-        names = [selected.recording or selected.sample.id for selected in selection.samples]
-    return names if len(set(names)) < len(names) else None
+    """Each sample's statistical cluster; None where no two samples are in one."""
+    if not selection.clustered:
+        return None
+    return [cluster_name(selection.dataset, selected) for selected in selection.samples]
+
+
+def cluster_name(dataset: Dataset, selected: SelectedSample) -> str:
+    """A sample's statistical cluster: what the data set's own field says, else its recording, else itself."""
+    if dataset.cluster is not None:
+        return str(selected.sample.metadata.get(dataset.cluster, selected.sample.id))
+    return selected.recording or selected.sample.id

@@ -8,7 +8,8 @@ model was at work, the peak of memory) is there when this run asked something.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
@@ -22,35 +23,42 @@ _LARGEST = ("first_token_s", "peak_memory_bytes")
 """What is no sum: of several evals the largest is taken."""
 
 
-def sums(answers: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
-    """What an eval's answers took: seconds of asking, of audio, tokens; only what is known and not 0."""
-    count, seconds, audio_s, tokens, tokens_seconds = 0, 0.0, 0.0, 0, 0.0
-    first_tokens_s: list[float] = []
-    for sample in answers:
-        for response in sample.responses.values():
-            share_s = response.share_s
-            if share_s is None:
-                continue
-            count += 1
-            seconds += share_s
-            audio_s += max(0.0, (sample.selected.duration_s or 0.0) - sum(response.truncated_s))
-            generated = response.usage.get("completion_tokens", 0)
-            if generated:
-                tokens += generated
-                tokens_seconds += share_s
-            if response.first_token_s is not None:
-                first_tokens_s.append(response.first_token_s)
-    sums_ = {
-        "answers": float(count),
-        "seconds": seconds,
-        "audio_s": audio_s,
-        "tokens": float(tokens),
-        "tokens_seconds": tokens_seconds,
-        "first_token_s": statistics.median(first_tokens_s) if first_tokens_s else 0.0,
-        "peak_memory_bytes": float(peak_memory_bytes or 0) if time.asking_s else 0.0,
-        **vars(time),
-    }
-    return {name: value for name, value in sums_.items() if value}
+class Taken:
+    """What an eval's answers took, added up as they come."""
+
+    def __init__(self) -> None:
+        self._count, self._seconds, self._audio_s, self._tokens, self._tokens_seconds = 0, 0.0, 0.0, 0, 0.0
+        self._first_tokens_s = array("d")
+
+    def add(self, answers: Iterable[SampleAnswers]) -> None:
+        for sample in answers:
+            for response in sample.responses.values():
+                share_s = response.share_s
+                if share_s is None:
+                    continue
+                self._count += 1
+                self._seconds += share_s
+                self._audio_s += max(0.0, (sample.selected.duration_s or 0.0) - sum(response.truncated_s))
+                generated = response.usage.get("completion_tokens", 0)
+                if generated:
+                    self._tokens += generated
+                    self._tokens_seconds += share_s
+                if response.first_token_s is not None:
+                    self._first_tokens_s.append(response.first_token_s)
+
+    def sums(self, time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
+        """Seconds of asking, of audio, tokens; only what is known and not 0."""
+        sums_ = {
+            "answers": float(self._count),
+            "seconds": self._seconds,
+            "audio_s": self._audio_s,
+            "tokens": float(self._tokens),
+            "tokens_seconds": self._tokens_seconds,
+            "first_token_s": statistics.median(self._first_tokens_s) if self._first_tokens_s else 0.0,
+            "peak_memory_bytes": float(peak_memory_bytes or 0) if time.asking_s else 0.0,
+            **vars(time),
+        }
+        return {name: value for name, value in sums_.items() if value}
 
 
 def together(several: Sequence[Sums]) -> dict[str, float]:

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from pytest_audiobench.evaluation.perturbation_series import Identity, SampleScore, unperturbed
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record
+from pytest_audiobench.evaluation.score_columns import ColumnRows, Kind, ScoreColumns
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record, statistics_for
 from pytest_audiobench.evaluation.wording_figures import WordedScore, wording_figures
 from pytest_audiobench.identity import digest
-from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.lines import ScoredRow
@@ -25,7 +25,6 @@ from pytest_audiobench.records.run import (
     CurveRecord,
     ItemRecord,
     MetricRecord,
-    PerturbationRecord,
     PerturbationsRecord,
     PooledHashes,
     ScorerRecord,
@@ -35,27 +34,11 @@ from pytest_audiobench.records.run import (
 HASHES = PooledHashes.__struct_fields__
 
 
-_Small = TypeVar("_Small", Mapping[str, float], Mapping[str, str])
-
-
 class Hashed(Protocol):
     """An item's record, or what stands for one."""
 
     @property
     def hashes(self) -> Mapping[str, str]: ...
-
-
-class PooledRow(NamedTuple):
-    """A scored sample in one epoch, stripped to what pooling needs."""
-
-    statistics: Statistics | None
-    """None when its asking failed or the protocol leaves the answer out."""
-    status: Statistics
-    cluster: Hashable
-    groups: Mapping[str, str]
-    item: int
-    identity: Identity | None
-    """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
 
 
 def is_pooled(item: ItemRecord) -> bool:
@@ -64,41 +47,45 @@ def is_pooled(item: ItemRecord) -> bool:
 
 
 class Pool:
-    """The rows of one suite × model, by scorer; equal small mappings are kept once, so a row costs little."""
+    """The rows of one suite × model, by scorer, in columns."""
 
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, model
         self.items: list[ItemRecord] = []
-        self._rows: dict[tuple[str, str], list[PooledRow]] = {}
-        self._once: dict[Hashable, Mapping[str, float] | Mapping[str, str]] = {}
+        self._columns: dict[tuple[str, str], ScoreColumns] = {}
+        self._scores: dict[tuple[str, str], dict[int, list[SampleScore]]] = {}
+        """Of items with a perturbation, whose samples are compared with the same ones under others."""
         self._identities: dict[Identity, Identity] = {}
 
     def add(self, item: ItemRecord, scored: Iterable[ScoredRow]) -> None:
         """Add an item's record and its rows of scored_predictions.jsonl."""
+        number, perturbation = len(self.items), item.perturbation
         self.items.append(item)
-        rows = {r.name: self._rows.setdefault((r.name, r.signature), []) for r in item.scorers}
+        columns = {r.name: self._columns.setdefault((r.name, r.signature), ScoreColumns()) for r in item.scorers}
+        scores = {
+            r.name: self._scores.setdefault((r.name, r.signature), {}).setdefault(number, []) for r in item.scorers
+        }
+        dataset = unperturbed(item.dataset, perturbation)
         for line in scored:
-            if line.scorer in rows:
-                rows[line.scorer].append(self._row(line, item.perturbation))
-
-    def _row(self, line: ScoredRow, perturbation: PerturbationRecord | None) -> PooledRow:
-        failed = line.status == "error"
-        skipped = not failed and line.scores is None
-        shares = dict.fromkeys(("errors" if failed else line.status, *line.failures), 1.0)
-        status = self._same_object({**shares, "skipped": float(skipped)})
-        statistics = None if failed or line.scores is None else self._same_object(line.scores)
-        identity = None if perturbation is None else (line.sample_id, line.epoch)
-        return PooledRow(
-            statistics,
-            status,
-            _cluster(line, perturbation),
-            self._same_object(line.groups),
-            len(self.items) - 1,
-            identity and self._identities.setdefault(identity, identity),
-        )
-
-    def _same_object(self, small: _Small) -> _Small:
-        return cast(_Small, self._once.setdefault(tuple(small.items()), small))
+            if line.scorer not in columns:
+                continue
+            # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
+            # An id of a sample is unique in its own data set only, which is the same one under every perturbation.
+            of_sample = line.cluster is None or line.cluster == line.sample_id
+            own: Hashable = (dataset, line.sample_id) if of_sample else line.cluster
+            failed = line.status == "error"
+            kind = Kind(
+                "errors" if failed else line.status,
+                not failed and line.scores is None,
+                tuple(line.failures),
+                tuple(line.failures),
+            )
+            statistics = None if failed else line.scores
+            columns[line.scorer].add(kind, statistics, own, tuple(line.groups.items()), number, None)
+            if perturbation is not None:
+                identity = (line.sample_id, line.epoch)
+                identity = self._identities.setdefault(identity, identity)
+                scores[line.scorer].append(SampleScore(identity, statistics, own))
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
@@ -122,11 +109,15 @@ class Pool:
         )
 
     def _worded(self, scorer: str, signature: str, group: Mapping[str, str]) -> list[WordedScore]:
-        return [
-            WordedScore(row.statistics, row.cluster, "parsed" in row.status)
-            for row in self._rows[scorer, signature]
-            if not self.items[row.item].control and group.items() <= row.groups.items()
-        ]
+        rows = self._rows(scorer, signature).of_group(group)
+        parsed = rows.of_each_kind(lambda kind: kind.status == "parsed")
+        return list(map(WordedScore, rows.scores(), rows.clusters(), parsed))
+
+    def _rows(self, scorer: str, signature: str) -> ColumnRows:
+        """Without those of controls."""
+        own = [number for number, item in enumerate(self.items) if not item.control]
+        rows = self._columns[scorer, signature].rows
+        return rows if len(own) == len(self.items) else rows.of_parts(*own)
 
     @property
     def _own(self) -> list[ItemRecord]:
@@ -140,7 +131,9 @@ class Pool:
         from pytest_audiobench.evaluation.aspects import aspects
         from pytest_audiobench.evaluation.curves import figures
 
-        scores = {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()}
+        scores = {
+            scorer: {item: rows for item, rows in by_item.items() if rows} for scorer, by_item in self._scores.items()
+        }
         return *figures(self.items, scores), list(aspects(self.items, scores))
 
     def _coverage(self, name: str, signature: str) -> CoverageRecord:
@@ -148,7 +141,7 @@ class Pool:
         return reduce(add, (each.coverage for each in scorers if (each.name, each.signature) == (name, signature)))
 
     def _metrics(self, scorer: str, signature: str) -> Iterator[MetricRecord]:
-        rows = [row for row in self._rows[scorer, signature] if not self.items[row.item].control]
+        rows = self._rows(scorer, signature)
         epochs = max(item.epochs for item in self._own)
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
         names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
@@ -198,36 +191,15 @@ def pooled_hashes(items: Sequence[Hashed]) -> PooledHashes:
     return PooledHashes(**{kind: digest(hashes) if hashes and hashes[0] else None for kind, hashes in by_kind.items()})
 
 
-def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
-    scores: dict[int, list[SampleScore]] = {}
-    for row in rows:
-        if row.identity is not None:
-            scores.setdefault(row.item, []).append(SampleScore(row.identity, row.statistics, row.cluster))
-    return scores
-
-
-def _cluster(line: ScoredRow, perturbation: PerturbationRecord | None) -> Hashable:
-    # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
-    # An id of a sample is unique in its own data set only, which is the same one under every perturbation.
-    if line.cluster is None or line.cluster == line.sample_id:
-        return unperturbed(line.dataset, perturbation), line.sample_id
-    return line.cluster
-
-
-def _rows_by_group(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
-    fields = sorted({name for groups in {id(row.groups): row.groups for row in rows}.values() for name in groups})
-    for name in fields:
-        values: dict[str, list[PooledRow]] = {}
-        for row in rows:
-            if name in row.groups:
-                values.setdefault(str(row.groups[name]), []).append(row)
+def _rows_by_group(rows: ColumnRows) -> Iterator[tuple[dict[str, str], ColumnRows]]:
+    for name, values in rows.values().items():
         if len(values) > 1:
-            yield from (({name: value}, values[value]) for value in sorted(values))
+            yield from (({name: value}, rows.of_group({name: value})) for value in values)
 
 
-def _without_failures(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
+def _without_failures(rows: ColumnRows) -> Iterator[tuple[dict[str, str], ColumnRows]]:
     for failure in FAILURES:
-        others = [row for row in rows if failure not in row.status]
+        others = rows.without(failure)
         if len(others) < len(rows):
             yield {WITHOUT: failure}, others
 
@@ -253,14 +225,11 @@ def _mean(parts: Sequence[MetricRecord], name: str) -> MetricRecord:
 
 
 def _pooled_metric(
-    name: str, scorer: tuple[str, str], rows: Sequence[PooledRow], epochs: int, group: Mapping[str, str] | None = None
+    name: str, scorer: tuple[str, str], rows: ColumnRows, epochs: int, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     kind = metric_kind(name)
-    scored = rows if name in SHARES else [row for row in rows if row.statistics is not None]
-    statistics = [row.status if name in SHARES else row.statistics or {} for row in scored]
-    clusters = [row.cluster for row in scored]
-    repeats = len(set(clusters)) < len(clusters)
-    estimate = kind.estimate(statistics, clusters if repeats else None)
+    statistics, scored = statistics_for(name, rows)
+    estimate = kind.estimate(statistics, scored.clusters() if scored.repeat else None)
     method = f"{estimate.method}; pooled over the suite's evals"
     method += f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
     if left_out := len(rows) - len(scored):

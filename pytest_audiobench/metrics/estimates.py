@@ -19,10 +19,11 @@ Estimation: TypeAlias = Callable[[Sequence[Statistics], Clusters], Estimate]
 
 def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Floats:
     """The named statistics of every sample, shape (n, len(names)). Raises UsageError where a sample lacks one."""
+    found = np.empty((len(statistics), len(names)))
     try:
-        return np.array([[sample[name] for name in names] for sample in statistics], dtype=np.float64).reshape(
-            -1, len(names)
-        )
+        for column, name in enumerate(names):
+            found[:, column] = np.fromiter((sample[name] for sample in statistics), np.float64, len(statistics))
+        return found
     except KeyError as error:
         missing = str(error.args[0])
     has = ", ".join(next(sample for sample in statistics if missing not in sample)) or "none"

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from unittest import SkipTest
@@ -31,11 +31,13 @@ from pytest_audiobench.errors import (
 )
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Counts
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, Keeper, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.result import Result, as_metric
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
+from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 from pytest_audiobench.io.strict_json import short_repr
@@ -50,10 +52,10 @@ from pytest_audiobench.plugin.stash import LOOKED_UP, OTHER_ENCODER, REQUIRED, U
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.report.formatting import value_text
-from pytest_audiobench.report.item_lines import lines_of
+from pytest_audiobench.report.item_lines import item_lines
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts
-from pytest_audiobench.report.run_writer import Lines, write_part
+from pytest_audiobench.report.run_writer import Lines, adding_lines, finish_part, stem, write_part
 from pytest_audiobench.studies.faithfulness import warn_of_sway
 
 if TYPE_CHECKING:
@@ -306,7 +308,7 @@ class Evaluator:
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
-            evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
+            evaluation = self._evaluation(dataset, protocol, item)
             self._session.announce(self._handle)
             for alias in evaluation.result.record.judges:
                 self._session.announce(self._session.judges[alias], "judge")
@@ -327,6 +329,37 @@ class Evaluator:
         warn_of_sway(evaluation.result)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
+
+    def _evaluation(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Evaluation:
+        """Its lines are written as the answers come: the answers of a long eval do not fit into the memory."""
+        record = ItemRecord(
+            index=item.index,
+            nodeid=item.nodeid,
+            eval=item.eval,
+            suite=item.suite,
+            model=self._handle.alias,
+            part=item.part,
+        )
+        parts = self._session.place.parts
+        with ExitStack() as files:
+
+            def keeper(selection: Selection, protocol: Protocol) -> Keeper:
+                self._session.place.open()
+                writer = item_lines(record.eval, record.model, selection, protocol)
+                with disk_errors(parts):
+                    add = files.enter_context(adding_lines(parts, stem(record)))
+
+                def keep(answers: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> None:
+                    with disk_errors(parts):
+                        add(writer.lines(answers, rows))
+
+                return keep
+
+            own = dataclasses.replace(item, keeper=keeper)
+            evaluation = evaluate(self._session.bench, self._handle, own, dataset, protocol)
+            with disk_errors(parts):
+                files.close()
+        return evaluation
 
     def ask_again(
         self, result: Result, perturbation: RerunVariant, options: Mapping[str, str] | None = None
@@ -521,23 +554,22 @@ class Evaluator:
             try:
                 with disk_errors(self._session.place.folder):
                     for evaluation in self._evaluations:
-                        lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
-                        self._write(evaluation.result.record, outcome, message, lines, evaluation)
+                        self._write(evaluation.result.record, outcome, message, evaluation)
                     for record in self._refused:
                         own = (record.outcome, record.message) if record.message else (outcome, message)
-                        self._write(record, *own, Lines(), None)
+                        self._write(record, *own, None)
             except InfrastructureError:
                 infrastructure = infrastructure or outcome != "failed"
                 raise
             finally:
                 self.of_instrument = infrastructure
 
-    def _write(
-        self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
-    ) -> None:
+    def _write(self, record: ItemRecord, outcome: Outcome, message: str, evaluation: Evaluation | None) -> None:
         warnings = list(record.warnings)
-        compared = None if lines.compared is None else list(lines.compared)
+        compared = None
         if evaluation is not None:
+            rows = self._requirements.compared(evaluation)
+            compared = None if rows is None else list(rows)
             changes = {row.sample_id: row.change for row in compared or () if row.change != "same"}
             which = self._session.options.report_audio
             warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
@@ -557,7 +589,10 @@ class Evaluator:
         if self._as_it_is is not None and record.eval == self._as_it_is[2].eval:
             record = replace(record, asking=replace(record.asking, asked=record.asking.asked + self._asked_beside))
         record = replace(record, outcome=outcome, message=repaired(message)[0], warnings=warnings)
-        write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        if evaluation is None:
+            write_part(self._session.place.parts, record, Lines())
+        else:
+            finish_part(self._session.place.parts, record, compared)
         self._item.user_properties.extend(properties(record))
 
 

@@ -223,8 +223,7 @@ class Requirements:
 
     def _of_instrument(self, evaluation: Evaluation, status: str) -> bool:
         """Whether a status says nothing of the model, and may be another when what failed is asked again."""
-        lasting = sum(answers.lasting for answers in evaluation.answers)
-        return status == "not_comparable" and lasting <= self._session.options.max_errors
+        return status == "not_comparable" and evaluation.lasting <= self._session.options.max_errors
 
     def _warned(self, eval_: str, line: str) -> bool:
         """Warn of what is inconclusive, if that is asked for; whether that is no more than a warning."""

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pytest_audiobench.audio.clip_record import Recipe, recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
-from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.comparable_eval import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.requests import messages_payload
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample
-from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
@@ -44,15 +44,21 @@ def lines_of(evaluation: Evaluation) -> Lines:
     The scored rows hold nothing that differs between two runs of the same answers.
     """
     record = evaluation.result.record
-    writer = ItemLines(
-        head={"eval": record.eval, "model": record.model, "dataset": record.dataset},
-        stages={stage.name: stage.role for stage in evaluation.protocol.stages},
-        unchanged=unchanged_stages(evaluation.protocol),
-        groups=evaluation.selection.groups,
-        cluster=evaluation.selection.dataset.cluster,
-        details=scorer_details(evaluation.protocol),
-    )
+    writer = item_lines(record.eval, record.model, evaluation.selection, evaluation.protocol)
     return writer.lines(evaluation.answers, evaluation.rows)
+
+
+def item_lines(eval_: str, model: str, selection: Selection, protocol: Protocol) -> ItemLines:
+    """What makes the lines of an eval by the model of this alias."""
+    dataset = selection.dataset
+    return ItemLines(
+        head={"eval": eval_, "model": model, "dataset": dataset.name},
+        stages={stage.name: stage.role for stage in protocol.stages},
+        unchanged=unchanged_stages(protocol),
+        groups=selection.groups,
+        cluster=dataset.cluster,
+        details=scorer_details(protocol),
+    )
 
 
 def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[ComparedRow]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import comparable_eval
@@ -26,6 +26,9 @@ from pytest_audiobench.records.reading import read_lines
 from pytest_audiobench.records.run import RunRecord
 
 Key: TypeAlias = tuple[str, str, str, int]
+_Value = TypeVar("_Value")
+_MOST_SHARED = 16_384
+"""Values of which the first object stands for all."""
 
 
 class Joined(NamedTuple):
@@ -134,6 +137,7 @@ def read_comparable_evals(
     """
     items = {(item.eval, item.model): item for item in record.items if item.scorers and not item.control}
     rows: dict[tuple[str, str], list[comparable_eval.ComparableSample]] = {key: [] for key in items}
+    once = _Once()
     for sample in joined(folder):
         key = (sample.predictions[0].eval, sample.predictions[0].model)
         if key in rows and sample.scored:
@@ -144,7 +148,7 @@ def read_comparable_evals(
                     f"by {min(missing)}: the file was cut or edited"
                 )
             try:
-                rows[key].append(_comparable_sample(sample, texts))
+                rows[key].append(_comparable_sample(sample, texts, once))
             except UnicodeEncodeError as error:
                 raise FatalError(
                     f"{folder / LINE_FILES['predictions']}: {error.object[:60]!a} of {key[0]} has half of a surrogate "
@@ -159,19 +163,39 @@ def read_comparable_evals(
     return evals
 
 
-def _comparable_sample(sample: Joined, texts: bool) -> comparable_eval.ComparableSample:
+class _Once:
+    """What many samples have in common, as one object."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+
+    def of(self, key: Hashable, value: _Value) -> _Value:
+        """The first value of ``key``."""
+        if len(self._known) >= _MOST_SHARED and key not in self._known:
+            return value
+        known: _Value = self._known.setdefault(key, value)
+        return known
+
+    def mapping(self, value: Mapping[str, _Value] | None) -> Mapping[str, _Value] | None:
+        return None if value is None else self.of(tuple(value.items()), value)
+
+
+def _comparable_sample(sample: Joined, texts: bool, once: _Once) -> comparable_eval.ComparableSample:
     rows, first, last = _subject_rows(sample)
     headline = sample.scored[0]
+    audio = comparable_eval.audio_digest([clip.key for clip in played(sample).audio])
+    scores = {row.scorer: once.mapping(row.scores) for row in sample.scored}
+    statuses = {row.scorer: row.status for row in sample.scored}
     return comparable_eval.ComparableSample(
         sample_id=first.sample_id,
         epoch=first.epoch,
-        audio=comparable_eval.audio_digest([clip.key for clip in played(sample).audio]),
+        audio=once.of(audio, audio),
         prompt=comparable_eval.prompt_digest({row.stage: row.prompt for row in rows}),
-        cluster=headline.cluster,
-        groups=headline.groups,
-        statuses={row.scorer: row.status for row in sample.scored},
-        scores={row.scorer: row.scores for row in sample.scored},
-        failures=tuple(headline.failures),
+        cluster=once.of(headline.cluster, headline.cluster),
+        groups=once.mapping(headline.groups) or {},
+        statuses=once.of(("statuses", *statuses.items()), statuses),
+        scores=once.of(("scores", *((name, id(own)) for name, own in scores.items())), scores),
+        failures=once.of(("failures", *headline.failures), tuple(headline.failures)),
         text=last.outputs[0].text if texts and last.outputs else None,
         truth=comparable_eval.truth_digest(first.choices, first.reference, first.references),
     )

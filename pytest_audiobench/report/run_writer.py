@@ -214,8 +214,13 @@ def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
     """Write an item's files into the parts' ``folder``; its record comes last and marks the part as whole."""
     with adding_lines(folder, stem(item)) as add:
         add(lines)
-    if lines.compared is not None:
-        write_lines(folder / f"{stem(item)}.{_COMPARED}.jsonl", lines.compared)
+    finish_part(folder, item, lines.compared)
+
+
+def finish_part(folder: Path, item: ItemRecord, compared: Iterable[ComparedRow] | None) -> None:
+    """Write what comes behind an item's lines: those of what a baseline said, where there is one, and its record."""
+    if compared is not None:
+        write_lines(folder / f"{stem(item)}.{_COMPARED}.jsonl", compared)
     write_record(folder, item)
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any
 
-from pytest_audiobench.datasets.sample import Sample
+import numpy as np
+
+from pytest_audiobench.datasets.spool import SeenIds
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.evaluate import first_errors
+from pytest_audiobench.evaluation.evaluate import FirstErrors
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
-from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers
+from pytest_audiobench.evaluation.score_columns import ScoreColumns
+from pytest_audiobench.evaluation.scoring import ScoredSample, add_rows
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.identity import ListDigest
-from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.records.run import ErrorRecord
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-_LONGEST_VALUE = 64
-"""Characters. Longer parsed values are kept as digests: only whether two are equal matters later."""
 
 
 def sample_answers(row: RecordedRow) -> SampleAnswers:
@@ -40,21 +37,24 @@ def sample_answers(row: RecordedRow) -> SampleAnswers:
 
 
 class ScoredRows:
-    """The scored rows of one eval without their texts, by scorer; equal small mappings are kept once."""
+    """The scored rows of one eval without their texts, by scorer; with them where a reader ``keeps`` them."""
 
-    def __init__(self, first: RecordedRow, scorers: Sequence[Scorer]) -> None:
+    def __init__(self, first: RecordedRow, scorers: Sequence[Scorer], keeps: bool = False) -> None:
         self._fields = first.groups or ()
         self._cluster = first.cluster
+        self._keeps = keeps
         self.rows: dict[str, list[ScoredSample]] = {scorer.name: [] for scorer in scorers}
+        """Empty where they are not kept."""
+        self.columns = {scorer.name: ScoreColumns() for scorer in scorers}
         self.data, self.answers, self._audio = ListDigest(), ListDigest(), ListDigest()
         self._heard = False
         self.answered = False
         """Whether any sample could be asked."""
-        self._slim: list[SampleAnswers] = []
-        self._ids: list[set[str]] = []
-        self._clusters: set[Hashable] = set()
-        self._small: dict[Hashable, Mapping[str, Any]] = {}
-        self._failed: list[SampleAnswers] = []
+        self._ids: list[SeenIds] = []
+        self._odd: set[int] = set()
+        """Epochs with a sample that the first has not."""
+        self._clusters = array("q")
+        self._failed = FirstErrors()
 
     @property
     def epochs(self) -> int:
@@ -66,17 +66,17 @@ class ScoredRows:
 
     @property
     def clustered(self) -> bool:
-        return self.epochs > 1 or len(self._clusters) < self.samples
+        return self.epochs > 1 or len(np.unique(np.array(self._clusters))) < self.samples
 
     def check_epochs(self, eval_: str) -> None:
         """Raises UsageError where epochs hold different samples."""
         for epoch, ids in enumerate(self._ids):
-            if ids != self._ids[0]:
+            if len(ids) != self.samples or epoch in self._odd:
                 raise UsageError(f"{eval_}: epoch {epoch} holds other samples than epoch 0; the file was cut or mixed")
 
     @property
     def errors(self) -> list[ErrorRecord]:
-        return first_errors(self._failed)
+        return self._failed.records
 
     def audio(self) -> str:
         """The audio's hash, as a run makes it: of the clips' keys, where any is known."""
@@ -98,55 +98,32 @@ class ScoredRows:
             self._heard = self._heard or row.clip_keys is not None
         self.answers.extend([answer_payload(answer) for answer in answered])
         self.answered = self.answered or any(answer.error is None for answer in answered)
-        self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
+        self._failed.add(answered)
         clusters = [self._cluster_of(row) for row in chunk]
-        self._clusters.update(clusters)
-        self._slim = [self._slim_answers(answer, cluster) for answer, cluster in zip(answered, clusters, strict=True)]
+        self._clusters.extend(map(hash, clusters))
         return clusters
 
     def keep(self, rows: Mapping[str, Sequence[ScoredSample]]) -> None:
         """Keep the rows of the chunk that was noted last."""
         for name, scored in rows.items():
-            self.rows[name].extend(
-                [
-                    row._replace(
-                        answers=slim,
-                        answer=None if row.answer is None else _bounded_answer(row.answer),
-                        scores=None if row.scores is None else self._once(row.scores),
-                    )
-                    for row, slim in zip(scored, self._slim, strict=True)
-                ]
-            )
+            add_rows(self.columns[name], scored, self._fields)
+            if self._keeps:
+                self.rows[name].extend(scored)
 
     def _count(self, row: RecordedRow) -> None:
         if row.epoch > len(self._ids):
             raise UsageError(f"{row.eval} has answers of epoch {row.epoch} before any of epoch {len(self._ids)}")
         if row.epoch == len(self._ids):
-            self._ids.append(set())
-        if row.sample.id in self._ids[row.epoch]:
+            self._ids.append(SeenIds())
+        if not self._ids[row.epoch].add(row.sample.id):
             raise UsageError(
                 f"{row.eval} by {row.model} holds {row.sample.id!r} twice in epoch {row.epoch}: "
                 "rows of two runs lie in one file; take them apart"
             )
-        self._ids[row.epoch].add(row.sample.id)
+        if row.epoch and row.sample.id not in self._ids[0]:
+            self._odd.add(row.epoch)
 
     def _cluster_of(self, row: RecordedRow) -> Hashable:
         if self._cluster is not None:
             return str(row.sample.metadata.get(self._cluster, row.sample.id))
         return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
-
-    def _slim_answers(self, answers: SampleAnswers, cluster: Hashable) -> SampleAnswers:
-        metadata = answers.selected.sample.metadata
-        groups = self._once({name: metadata[name] for name in self._fields if name in metadata})
-        sample = Sample(answers.sample_id, (), "", metadata=groups)
-        taken = SelectedSample(sample, 0, (str(cluster),), (), None, str(cluster))
-        return SampleAnswers(taken, answers.epoch, _NOTHING, _NOTHING, _NOTHING, answers.error and "failed")
-
-    def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._small.setdefault(tuple(small.items()), small)
-
-
-def _bounded_answer(answer: Answer) -> Answer:
-    if answer.value is None or len(answer.value) <= _LONGEST_VALUE:
-        return answer
-    return Answer(answer.status, hashlib.sha256(answer.value.encode("utf-8", "surrogatepass")).hexdigest())

@@ -7,14 +7,16 @@ with the texts. A protocol that must see a whole set at once (a corpus metric) i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from itertools import chain, groupby, islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from pytest_audiobench.errors import UnsuitableModel, UsageError
@@ -34,6 +36,7 @@ from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
+from pytest_audiobench.report.json_lines import encode_line
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
 from pytest_audiobench.rescoring.judge_pass import Judge, recorded_judges, rubric_for, with_verdicts
@@ -119,8 +122,9 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         labels = _labels_of(first, old, wanted)
         protocol = protocol if labels is None else labels.beside(protocol)
         sounds = None if audio is None else RecordedSounds(audio)
+        pooled = _PooledLines() if folder is None and old is not None and members[old.suite] > 1 else None
         item = _Item(len(results.items), first, old, protocol, source, folder, labels, sounds)
-        record = item.scored(chain([first], rows))
+        record = item.scored(chain([first], rows), pooled)
         if item.majority is not None:
             results.majorities[eval_, model] = item.majority
         if not item.answered:
@@ -131,9 +135,9 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record)
-        if folder is None and is_pooled(record) and members[record.suite] > 1:
+        if pooled is not None and is_pooled(record):
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
-            pool.add(record, item.scored_lines())
+            pool.add(record, pooled)
     for (why, is_choice), (eval_, *others) in unscored.items():
         also = f"; nor were {len(others)} more: {', '.join(others[:_NAMED])}{_more(others)}" if others else ""
         (results.notes if is_choice else results.left_out).append(f"{eval_} was not scored: {why}{also}")
@@ -250,6 +254,20 @@ def _family(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) 
     return name, {**options, **first.options}
 
 
+class _PooledLines:
+    """The scored lines of an eval that its suite is pooled from, in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115 - it lasts as long as the suite is not pooled
+
+    def add(self, rows: Iterable[ScoredRow]) -> None:
+        self._file.writelines(map(encode_line, rows))
+
+    def __iter__(self) -> Iterator[ScoredRow]:
+        self._file.seek(0)
+        return map(msgspec.json.Decoder(ScoredRow).decode, self._file)
+
+
 class _Item:
     def __init__(
         self,
@@ -265,7 +283,7 @@ class _Item:
         self._labels = labels
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder, self._sounds = folder, sounds
-        self._kept = ScoredRows(first, protocol.scorers)
+        self._kept = ScoredRows(first, protocol.scorers, keeps=labels is not None)
         self._unreadable = UnreadableAnswers(protocol)
         self._record = self._new_record(index)
         self._constant = ConstantAnswers(protocol)
@@ -280,13 +298,13 @@ class _Item:
             details=scorer_details(protocol),
         )
 
-    def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:
+    def scored(self, rows: Iterator[RecordedRow], pooled: _PooledLines | None) -> ItemRecord:
         """Read and score ``rows``; returns the record, which is written with its lines where there is a folder."""
         stem = run_writer.stem(self._record)
         whole = any(scorer.together is not None for scorer in self._protocol.scorers)
         with run_writer.adding_lines(self._folder, stem) if self._folder else nullcontext(None) as add:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
-                self._add(chunk, add)
+                self._add(chunk, add, pooled)
         self._draw()
         self.majority = self._constant.majority()
         if self.majority is not None and self._old is None:
@@ -301,15 +319,15 @@ class _Item:
         """Whether any sample could be asked."""
         return self._kept.answered
 
-    def scored_lines(self) -> Iterator[ScoredRow]:
-        """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""
-        return replaced(self._lines, cluster=None).scored(self._kept.rows)
-
-    def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
+    def _add(
+        self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None, pooled: _PooledLines | None
+    ) -> None:
         answered = [sample_answers(row) for row in chunk]
         rows = scored_rows(self._protocol, answered, self._kept.note(chunk, answered))
         if add is not None:
             add(self._lines.lines(answered, rows))
+        if pooled is not None:
+            pooled.add(self._lines.scored(rows))
         self._kept.keep(rows)
         self._constant.add(chunk)
         self.figures.add(chunk, rows)
@@ -323,7 +341,8 @@ class _Item:
         scored_rows.check_epochs(record.eval)
         if self._labels is not None and scored_rows.epochs > 1:
             raise UsageError(f"{record.eval} has {scored_rows.epochs} answers to each sample, and people labelled one")
-        sheet = scores_from_rows(scorers, scored_rows.rows, record.groups, scored_rows.clustered, scored_rows.epochs)
+        clustered, epochs = scored_rows.clustered, scored_rows.epochs
+        sheet = scores_from_rows(scorers, scored_rows.rows, record.groups, clustered, epochs, scored_rows.columns)
         self._record = replace(
             record,
             n=scored_rows.samples,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +18,7 @@ from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
 from pytest_audiobench.verifier.prediction_rows import RecordedClip
 
 PART = "clips"
+_AT_ONCE = 4_096
 
 
 class Folders:
@@ -74,27 +76,28 @@ def _has_array(clip: Clip) -> bool:
     )
 
 
-def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
+def check_clips(clips: Sequence[RecordedClip], folders: Folders) -> Check:
     """Whether the keys of ``clips`` are those of the files and recipes that they were made of."""
     if not clips:
         return not_recomputed(PART, "no clip's key is recorded")
-    elsewhere: list[str] = []
-    rebuilt: list[tuple[RecordedClip, Clip]] = []
-    for recorded in clips:
-        try:
-            rebuilt.append((recorded, clip_of(recorded.recipe, folders.file)))
-        except LookupError as file:
-            elsewhere.append(str(file.args[0]))
-        except ValueError as error:
-            return fails(PART, f"the recipe of a clip of {recorded.sample_id!r} cannot be read: {error}")
+    elsewhere: Counter[str] = Counter()
     missing: list[str] = []
     with AudioIndex(None) as index:
-        for (recorded, clip), facts in zip(rebuilt, _facts(index, rebuilt), strict=True):
-            if not isinstance(facts, ClipFacts):
-                missing.append(str(facts))
-            elif clip.key_from(facts.digest) != recorded.key:
-                name = f"{recorded.source} of {recorded.sample_id!r}"
-                return fails(PART, f"{name} is other audio than the run's, or made otherwise")
+        for start in range(0, len(clips), _AT_ONCE):
+            rebuilt: list[tuple[RecordedClip, Clip]] = []
+            for recorded in clips[start : start + _AT_ONCE]:
+                try:
+                    rebuilt.append((recorded, clip_of(recorded.recipe, folders.file)))
+                except LookupError as file:
+                    elsewhere[str(file.args[0]).partition(":")[0]] += 1
+                except ValueError as error:
+                    return fails(PART, f"the recipe of a clip of {recorded.sample_id!r} cannot be read: {error}")
+            for (recorded, clip), facts in zip(rebuilt, _facts(index, rebuilt), strict=True):
+                if not isinstance(facts, ClipFacts):
+                    missing.append(str(facts))
+                elif clip.key_from(facts.digest) != recorded.key:
+                    name = f"{recorded.source} of {recorded.sample_id!r}"
+                    return fails(PART, f"{name} is other audio than the run's, or made otherwise")
     return _summary(len(clips), elsewhere, missing)
 
 
@@ -113,13 +116,12 @@ def _facts(index: AudioIndex, rebuilt: Collection[tuple[RecordedClip, Clip]]) ->
     return facts
 
 
-def _summary(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
+def _summary(count: int, elsewhere: Counter[str], missing: Sequence[str]) -> Check:
     if missing:
         number = f"{len(missing)} of {counted(count, 'clip')}"
-        return not_recomputed(PART, f"{number} cannot be rebuilt here: {next(iter(missing))}")
+        return not_recomputed(PART, f"{number} cannot be rebuilt here: {missing[0]}")
     if not elsewhere:
         return ok(PART)
-    names = sorted({source.partition(":")[0] for source in elsewhere})
-    data = " ".join(f"--data {name}=FOLDER" for name in names[:3])
-    number = f"{len(elsewhere)} of {counted(count, 'clip')}"
+    data = " ".join(f"--data {name}=FOLDER" for name in sorted(elsewhere)[:3])
+    number = f"{elsewhere.total()} of {counted(count, 'clip')}"
     return not_recomputed(PART, f"the files of {number} were not looked at; {data} does")

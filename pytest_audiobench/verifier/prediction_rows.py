@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip_record import Recipe
+from pytest_audiobench.datasets.spool import SeenIds, Spool
 from pytest_audiobench.evaluation.hashes import ABSENT, audio_payload
 from pytest_audiobench.evaluation.requests import request_context, request_key
 from pytest_audiobench.identity import ListDigest, digest_of_trusted
@@ -77,25 +78,25 @@ class ItemLines:
     whose keys are known, each once.
     """
 
-    def __init__(self, dataset: str, requests: Requests) -> None:
-        self._dataset, self._requests = dataset, requests
+    def __init__(self, dataset: str, requests: Requests, several_epochs: bool = True) -> None:
+        """Of ``several_epochs`` the questions and clips of the first are kept, to hold the others to them."""
+        self._dataset, self._requests, self._keeps_first = dataset, requests, several_epochs
         self._data, self._audio, self._prompts, self._answers = (ListDigest() for _ in range(4))
         self._heard = False
         self._first: dict[str, tuple[str, list[str | None], list[str | None]]] = {}
-        self._ids: list[set[str]] = []
+        self._ids: list[SeenIds] = []
+        self._odd: dict[int, str] = {}
+        """By epoch, a sample that the first one has not."""
         self._stages: tuple[tuple[str, str], ...] = ()
         self.verdicts: dict[str, list[object]] = {}
-        self.clips: dict[tuple[str, str], RecordedClip] = {}
+        self.clips = Spool[RecordedClip]()
+        self._known_clips = SeenIds()
         self.trouble: dict[str, str] = {}
         self.requests = 0
 
     @property
     def epochs(self) -> int:
         return len(self._ids)
-
-    @property
-    def samples(self) -> set[str]:
-        return self._ids[0] if self._ids else set()
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -122,8 +123,10 @@ class ItemLines:
             self._prompts.extend([[sample_id, *(row.prompt for row in rows if row.stage in stages)]])
             for played in filter(None, (first, before)):
                 self._take_clips(played)
-            self._first[sample_id] = (_about(first), keys, keys if before is None else _keys(before))
-        about, *heard = self._first.get(sample_id, ("", keys, keys))
+        own = (_about(first), keys, keys if before is None else _keys(before))
+        if self._keeps_first:
+            own = self._first.setdefault(sample_id, own) if epoch == 0 else self._first.get(sample_id, ("", keys, keys))
+        about, *heard = own
         for row in rows:
             where = f"{sample_id!r} (epoch {epoch}, stage {row.stage})"
             if _about(row) != about or row.dataset != self._dataset:
@@ -146,23 +149,25 @@ class ItemLines:
 
     def check(self, n: int, epochs: int) -> None:
         """Note where the samples are not as many as the record says, or not the same in each epoch."""
+        samples = len(self._ids[0]) if self._ids else 0
         for epoch, ids in enumerate(self._ids):
-            if ids != self.samples:
-                odd = sorted(ids ^ self.samples)[0]
-                self._note("lines", f"{odd!r} is not in every epoch (epoch {epoch} has other samples than epoch 0)")
-        if (len(self.samples), self.epochs) != (n, epochs):
-            counts = f"{len(self.samples)} samples in {self.epochs} epochs"
+            if epoch in self._odd or len(ids) != samples:
+                odd = repr(self._odd[epoch]) if epoch in self._odd else f"one of {samples} samples"
+                self._note("lines", f"{odd} is not in every epoch (epoch {epoch} has other samples than epoch 0)")
+        if (samples, self.epochs) != (n, epochs):
+            counts = f"{samples} samples in {self.epochs} epochs"
             self._note("lines", f"predictions.jsonl holds {counts}, and run.json says {n} in {epochs}")
 
     def _count(self, sample_id: str, epoch: int, rows: Sequence[PredictionRow]) -> None:
         if epoch > len(self._ids):
             raise ValueError(f"epoch {epoch} begins before the one before it")
         if epoch == len(self._ids):
-            self._ids.append(set())
+            self._ids.append(SeenIds())
         stages = tuple((row.stage, row.role) for row in rows)
-        if sample_id in self._ids[epoch] or len(dict(stages)) < len(stages):
+        if not self._ids[epoch].add(sample_id) or len(dict(stages)) < len(stages):
             self._note("lines", f"predictions.jsonl holds {sample_id!r} twice in epoch {epoch}")
-        self._ids[epoch].add(sample_id)
+        if epoch and sample_id not in self._ids[0]:
+            self._odd.setdefault(epoch, sample_id)
         self._stages = self._stages or stages
         if stages != self._stages:
             self._note("lines", f"predictions.jsonl has not the same stages for {sample_id!r} as for the first sample")
@@ -172,8 +177,8 @@ class ItemLines:
         for clip, recipe in zip(row.audio, recipes, strict=True):
             if clip.key is not None:
                 content = clip.source if recipe is None else recipe
-                recorded = RecordedClip(row.sample_id, clip.source, clip.key, content)
-                self.clips.setdefault((clip.key, digest_of_trusted(content)), recorded)
+                if self._known_clips.add((clip.key, content if recipe is None else digest_of_trusted(content))):
+                    self.clips.append(RecordedClip(row.sample_id, clip.source, clip.key, content))
 
     def _note(self, part: str, detail: str) -> None:
         self.trouble.setdefault(part, detail)

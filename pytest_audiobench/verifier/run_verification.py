@@ -77,7 +77,9 @@ class _Run:
         return Verification(str(self._folder), checked, [*notes, _NOT_COVERED])
 
     def _item_lines(self) -> dict[score_checks.Key, ItemLines]:
-        items = {key: ItemLines(item.dataset, self._requests(item)) for key, item in self._items.items()}
+        items = {
+            key: ItemLines(item.dataset, self._requests(item), item.epochs > 1) for key, item in self._items.items()
+        }
         path = self._folder / LINE_FILES["predictions"]
         at = 0
         try:
@@ -138,7 +140,7 @@ class _Run:
         yield from _with_requests([check for check, _ in checked], lines)
         failing = {check.part for check, _ in checked if check.status == "fails"}
         if failing.isdisjoint(("audio", "lines")) and "lines" not in lines.trouble:
-            yield check_clips(list(lines.clips.values()), self._folders)
+            yield check_clips(lines.clips, self._folders)
         else:
             yield not_recomputed(CLIPS, "their recorded keys fail")
 

@@ -18,12 +18,12 @@ from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.hashes import (
     ABSENT,
+    ItemDigest,
     answer_payload,
-    item_hashes,
     sample_payload,
     scored_hashes,
 )
-from pytest_audiobench.evaluation.selection import SelectedSample, Selection
+from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.task import judged
@@ -212,8 +212,10 @@ def asked_of(own: Sample, keys: tuple[str, ...], before: tuple[str, ...] | None,
     stage = Stage("answer", lambda sample, earlier: (Message("user", (AudioSlot(0),)),), unchanged=unchanged)
     protocol = Protocol("asking", (stage,), (), {})
     as_before = None if before is None else SelectedSample(own, 0, before, (1.0,), None)
-    selection = Selection(dataset([own]), 1, [SelectedSample(own, 0, keys, (1.0,), None, unchanged=as_before)], ())
-    return item_hashes(selection, protocol, "model", 1, [answered(own)])["audio"]
+    selected = SelectedSample(own, 0, keys, (1.0,), None, unchanged=as_before)
+    digest = ItemDigest(protocol)
+    digest.add([answered(own)._replace(selected=selected)])
+    return digest.hashes("animals", "model", 1)["audio"]
 
 
 def test_where_a_stage_is_played_the_clips_before_the_perturbation_both_are_hashed() -> None:

@@ -4,16 +4,26 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace as replaced
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, SeenIds, spooled
 from pytest_audiobench.errors import UsageError
-from tests.evaluation.tiny import dataset, evaluated, sample
+from pytest_audiobench.evaluation.evaluate import Evaluation, Keeper
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers
+from pytest_audiobench.evaluation.selection import Selection
+from pytest_audiobench.models.messages import Request, Response
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
+from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.item_lines import item_lines
+from pytest_audiobench.report.run_writer import adding_lines
+from tests.evaluation.tiny import Speaker, dataset, evaluated, sample
 
 MOST_BYTES_A_SAMPLE = 500
 """The first cost more than those of a million do; as objects in lists each would take over 3,000."""
@@ -94,14 +104,68 @@ def test_elements_beyond_those_in_memory_are_equal_and_in_order():
         samples[len(own)]
 
 
-def test_a_large_set_has_the_hashes_that_it_has_in_memory(tmp_path, monkeypatch):
-    own = [sample(f"s{number}", clips=(), reference=("dog", "cat")[number % 2]) for number in range(60)]
-    whole = evaluated(tmp_path / "whole", dataset(own), item={"samples": 50})
-    for module in ("datasets.spool", "evaluation.selection", "evaluation.answer_collection"):
+SMALL = ("datasets.spool", "evaluation.selection", "evaluation.answer_collection", "evaluation.sample_answers")
+
+
+def parts_of(folder: Path, own: Dataset, model: Speaker, epochs: int) -> tuple[Evaluation, bytes]:
+    """An eval, and its lines as they are written while it goes on."""
+    folder.mkdir()
+    with adding_lines(folder, "lines") as add:
+
+        def keeper(selection: Selection, protocol: Protocol) -> Keeper:
+            writer = item_lines("t", "model", selection, protocol)
+            return lambda answers, rows: add(writer.lines(answers, rows))
+
+        evaluation = evaluated(
+            folder, own, multiple_choice("letters", "mmau-string"), model, {"keeper": keeper}, epochs=epochs
+        )
+    return evaluation, b"".join(path.read_bytes() for path in sorted(folder.glob("lines.*.jsonl")))
+
+
+def told(answers: SampleAnswers) -> SampleAnswers:
+    """The same without how long it took, which differs."""
+    return answers._replace(responses={stage: replaced(own, share_s=None) for stage, own in answers.responses.items()})
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_an_eval_in_portions_asks_scores_and_writes_what_it_does_in_one(tmp_path, monkeypatch, epochs):
+    def says(request: Request) -> Response:
+        if "17" in request.messages[0].parts[0]:
+            return Response(error="it broke")
+        return Response.of("ABC?"[int(request.key[0], 16) % 4])
+
+    # Every question is asked of two samples, most of them in different portions, and half of a pair in one of them.
+    own = [
+        sample(f"s{number}", clips=(), question=f"Which of {number % 100}?", metadata={"hop": number % 3})
+        for number in range(200)
+    ]
+    models = [Speaker(says, batching="planned") for _ in range(2)]
+    whole, lines = parts_of(tmp_path / "whole", dataset(own, groups=("hop",)), models[0], epochs)
+    for module in SMALL:
         monkeypatch.setattr(f"pytest_audiobench.{module}.MOST_IN_MEMORY", 7)
-    again = evaluated(tmp_path / "again", Dataset("animals", lambda places: spooled(iter(own))), item={"samples": 50})
-    assert again.result.record.hashes == whole.result.record.hashes
-    assert [row.sample_id for row in again.answers] == [row.sample_id for row in whole.answers]
+    data = Dataset("animals", lambda places: spooled(iter(own)), groups=("hop",))
+    again, again_lines = parts_of(tmp_path / "again", data, models[1], epochs)
+    assert [[request.key for request in batch] for batch in models[1].batches] == [
+        [request.key for request in batch] for batch in models[0].batches
+    ]
+    assert again_lines == lines
+    assert replace(again.result.record, taken={}, speed=[]) == replace(whole.result.record, taken={}, speed=[])
+    assert list(map(told, again.answers)) == list(map(told, whole.answers))
+    for name, rows in whole.rows.items():
+        assert [row[1:] for row in again.rows[name]] == [row[1:] for row in rows]
+        assert [told(row.answers) for row in again.rows[name]] == [told(row.answers) for row in rows]
+    for key in ("accuracy", "accuracy[hop=1]", "accuracy[without=empty]", "coverage[scorer=mmau-string,hop=2]"):
+        assert (again.result[key], again.result[key].n) == (whole.result[key], whole.result[key].n)
+
+
+def test_ids_are_met_once_however_many_there_are(monkeypatch):
+    monkeypatch.setattr("pytest_audiobench.datasets.spool.MOST_IN_MEMORY", 3)
+    seen = SeenIds()
+    assert all(seen.add(f"s{number}") for number in range(100))
+    assert not any(seen.add(f"s{number}") for number in range(100))
+    assert "s99" in seen
+    assert "s100" not in seen
+    assert len(seen) == 100
 
 
 def test_ids_that_repeat_far_apart_are_named_with_both_lines_among_the_other_mistakes(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from pytest_audiobench.stats.intervals import Floats, none
 
 
 def across_epochs(
-    values_by_epoch: Sequence[float | None], answers_by_epoch: Sequence[Sequence[str | None]]
+    values_by_epoch: Sequence[float | None], answers_by_epoch: Sequence[Sequence[Hashable | None]]
 ) -> dict[str, Any]:
     """Mean and spread (sample standard deviation) of a metric over epochs, and the agreement of the answers, for JSON.
 

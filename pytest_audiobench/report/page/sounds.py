@@ -13,13 +13,14 @@ import io
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, Samples
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
+from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.records.lines import ExcerptRow
 from pytest_audiobench.records.reading import read_lines
@@ -136,29 +137,48 @@ def _failures(failed: Sequence[str]) -> list[str]:
 def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> Iterator[_Candidate]:
     if which == "none":
         return
-    samples = {
-        answers.selected.sample.id: answers.selected for answers in evaluation.answers if answers.selected.clip_keys
-    }
+    answers, columns = evaluation.answers, evaluation.result.headline_columns
+    scores, statuses = columns.scores(), columns.of_each_kind(lambda kind: kind.status)
+    is_flip = (bool(own and own.get("flipped")) for own in scores)
+    both = _first(FLIPPED, answers, is_flip, lambda sample: bool(sample.unchanged and sample.unchanged.clip_keys))
     ranks = {"worse": 0, "better": 1}
-    flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in samples)
+    changed = {id_: ranks[change] for id_, change in changes.items() if change in ranks}
+    samples = dict(both)
+    if changed or which == "all":
+        taken = (each.selected for each in answers if which == "all" or each.sample_id in changed)
+        samples = {selected.sample.id: selected for selected in taken if selected.clip_keys} | samples
+    flips = sorted((rank, id_) for id_, rank in changed.items() if id_ in samples)
     chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
-    rows = next(iter(evaluation.rows.values()))
-    flipped = dict.fromkeys(row.answers.sample_id for row in rows if row.scores and row.scores.get("flipped"))
-    changed = {id_ for id_, sample in samples.items() if sample.unchanged and sample.unchanged.clip_keys}
-    both = [id_ for id_ in flipped if id_ in changed][:FLIPPED]
     if not chosen or which == "all":
-        wrong = [
-            row.answers.sample_id
-            for row in rows
-            if row.answer is not None and is_wrong(row.answer.status, row.scores) and row.answers.sample_id in samples
-        ]
-        examples = [*samples][:SCENES] if _has_scenes(evaluation) else [*dict.fromkeys([*both, *wrong])][:EXAMPLES]
+        if _has_scenes(evaluation):
+            examples = _first(SCENES, answers, repeat(True))
+        else:
+            wrong = (each != "errors" and is_wrong(each, own) for each, own in zip(statuses, scores, strict=True))
+            examples = dict(islice((both | _first(EXAMPLES + len(both), answers, wrong)).items(), EXAMPLES))
+        samples |= examples
         chosen = dict.fromkeys(examples, 2) | chosen
     chosen = dict.fromkeys(both, 2) | chosen
     if which == "all":
         chosen = dict.fromkeys(samples, 3) | chosen
     for id_, rank in sorted(chosen.items(), key=lambda item: item[1]):
         yield _Candidate(rank, samples[id_], id_ in both)
+
+
+def _first(
+    most: int,
+    answers: Sequence[SampleAnswers],
+    wanted: Iterable[bool],
+    fits: Callable[[SelectedSample], bool] = lambda sample: True,
+) -> dict[str, SelectedSample]:
+    """The first samples by id, of those ``wanted``, whose clips are known and that fit."""
+    found: dict[str, SelectedSample] = {}
+    for place in (place for place, is_wanted in zip(range(len(answers)), wanted, strict=False) if is_wanted):
+        if len(found) == most:
+            break
+        selected = answers[place].selected
+        if selected.clip_keys and fits(selected):
+            found.setdefault(selected.sample.id, selected)
+    return found
 
 
 def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
