@@ -112,7 +112,11 @@ def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joi
     if not chosen:
         what = "mixture" if args.mixture is not None else "sample"
         known.pop("", None)
-        hint = nearest(args.mixture or args.clip, known, "they are the ids of predictions.jsonl") if known else "none"
+        hint = (
+            nearest(args.mixture or args.clip, known, "they are the ids of predictions.jsonl")
+            if known
+            else "it has none"
+        )
         raise UsageError(f"{loaded.folder} has no {what} {args.mixture or args.clip!r} ({hint})")
     return chosen
 

@@ -275,11 +275,11 @@ def _correlation(eval_: _Eval) -> tuple[Check, list[Suspect]]:
     sides = {side: answers for side, answers in eval_.answers.items() if any(each.scores for each in answers.values())}
     ids = [id_ for id_ in eval_.items if all(id_ in each and each[id_].scores for each in sides.values())]
     if len(sides) < FEWEST or len(ids) < 2:
-        needs = f"needs {FEWEST} runs or models that heard the audio; there are {len(sides)}"
+        needs = f"needs {FEWEST} runs or models that heard the audio; of these it has {len(sides)}"
         return Check(eval_.name, "correlation", 0, needs if len(sides) < FEWEST else "no two items in all runs"), []
     table = np.array([[float(np.mean(each[id_].scores)) for each in sides.values()] for id_ in ids])
     if (count := distinct_abilities(table)) < FEWEST:
-        needs = f"needs {FEWEST} runs or models with different overall scores; there are {count}"
+        needs = f"needs {FEWEST} runs or models with different overall scores; of these it has {count}"
         return Check(eval_.name, "correlation", 0, needs), []
     correlations = item_rest(table)
     varied = int(np.count_nonzero(~np.isnan(correlations)))
@@ -329,7 +329,7 @@ def _agreement(eval_: _Eval) -> tuple[Check, list[Suspect]]:
     if not items:
         models = len({side.spec for side in eval_.answers})
         needs = f"needs readable answers of {_FEWEST_VOICES} models that heard the audio, and references; "
-        return Check(eval_.name, "agreement", 0, f"{needs}there {'is' if models == 1 else 'are'} {models}"), []
+        return Check(eval_.name, "agreement", 0, f"{needs}it has {models} of these models"), []
     return Check(eval_.name, "agreement", items, f"{len(suspects)} of {items} items"), suspects
 
 

@@ -78,6 +78,8 @@ def _document(path: Path) -> Json:
         if path.stat().st_size > MOST_BYTES:
             raise UsageError(f"it is larger than {MOST_BYTES // 1_000_000} MB")
         return json.loads(path.read_bytes())
+    except UnicodeDecodeError as error:
+        raise UsageError(f"it is no text in UTF-8, from byte {error.start + 1} on") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"it is no JSON: {error}") from None
     except OSError as error:

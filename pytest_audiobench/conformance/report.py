@@ -15,7 +15,7 @@ from pytest_audiobench.conformance.comparison import FAILING, Compared, Refusal,
 from pytest_audiobench.conformance.functions import FUNCTIONS
 from pytest_audiobench.conformance.rules import RULES
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report.formatting import printable
+from pytest_audiobench.report.formatting import counted, printable
 
 WIDTH, MOST_SHOWN = 80, 10
 _LEFT = 25
@@ -103,7 +103,7 @@ def _sentence(tally: Tally) -> str:
         f"{outside} are outside{' and were not compared' if outside else ''}",
         f"{tally.failures} fail",
     ]
-    files = f"; {len(tally.unreadable)} files hold no cases" if tally.unreadable else ""
+    files = f"; {counted(len(tally.unreadable), 'file')} without cases" if tally.unreadable else ""
     functions = f" {tally.by_function} went through statistics and parts of scorers." if tally.by_function else ""
     return f"Of {tally.counts.total()} cases {', '.join(said)}{files}.{functions}"
 

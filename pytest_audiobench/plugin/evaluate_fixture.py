@@ -600,8 +600,7 @@ def _with(asking: AskingRecord, again: Counts) -> AskingRecord:
     """``asking`` with the answers to the same asked again."""
     return replace(
         asking,
-        asked=asking.asked + again.asked,
-        known=asking.known + again.known,
+        again=asking.again + again.asked,
         reused=asking.reused + again.reused,
         oldest=min(filter(None, (asking.oldest, again.oldest)), default=None),
         newest=max(filter(None, (asking.newest, again.newest)), default=None),

@@ -137,7 +137,7 @@ def _canaries(records: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> t
 def _answers(records: Sequence[ItemRecord], canaries: Sequence[CanaryRecord]) -> AnswersRecord:
     askings = [record.asking for record in records]
     return AnswersRecord(
-        asked=sum(asking.asked for asking in askings),
+        asked=sum(asking.asked + asking.again for asking in askings),
         stored=sum(asking.reused for asking in askings),
         oldest=min(filter(None, (asking.oldest for asking in askings)), default=None),
         newest=max(filter(None, (asking.newest for asking in askings)), default=None),

@@ -312,8 +312,10 @@ class AskingRecord(Record, frozen=True):
     """In this run."""
     known: Count = 0
     """In the store already."""
+    again: Count = 0
+    """Answers to the same asked again by a study, in this run; not among those that were asked."""
     reused: Count = 0
-    """Of these the answers of earlier runs, or of one that did not end."""
+    """Answers of earlier runs, or of one that did not end: of those known, and of those to the same asked again."""
     oldest: Day | None = None
     """The day on which the first of them was asked for."""
     newest: Day | None = None

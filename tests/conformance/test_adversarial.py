@@ -82,7 +82,7 @@ def test_a_file_that_holds_no_cases_is_a_line_and_a_failure(tmp_path, capsys, co
     assert main(["conformance", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "broken.json" in out
-    assert "1 files hold no cases" in " ".join(out.split())
+    assert "1 file without cases" in " ".join(out.split())
     assert "whole.json" in out
 
 
@@ -186,3 +186,9 @@ def test_every_layout_is_compared_as_it_stands_and_survives_whatever_is_done_to_
         assert main(["conformance", str(folder)]) in (0, 1, 5)
     captured = capsys.readouterr()
     assert "Traceback" not in captured.out + captured.err
+
+
+def test_a_file_in_another_encoding_is_told_with_the_place(tmp_path, capsys):
+    (tmp_path / "broken.json").write_bytes('["café"]'.encode("latin-1"))
+    assert main(["conformance", str(tmp_path)]) == 1
+    assert "it is no text in UTF-8, from byte 6 on" in " ".join(capsys.readouterr().out.split())
