@@ -141,7 +141,8 @@ def info(body: bytes) -> Info:
     if isinstance(identity, dict) and identity:
         proof = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     hearing = content.get("hearing")
-    is_proven = isinstance(hearing, dict) and hearing.get("status") == "proven"
+    if not isinstance(hearing, dict) or hearing.get("status") != "proven":
+        hearing = {}
     return Info(
         name,
         model,
@@ -153,7 +154,7 @@ def info(body: bytes) -> Info:
         state,
         note,
         content.get("is_mere_name") is True,
-        words(hearing.get("evidence") or "nothing more") if is_proven else "",
+        words(hearing.get("evidence") or ""),
     )
 
 
