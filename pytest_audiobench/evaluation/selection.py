@@ -115,9 +115,7 @@ def select(
     notes += [f"{tally.absent} of {len(selection)} samples have no audio on this machine"] if partly else []
     notes += [f"of {count} of {len(selection)} samples: {doubt}" for doubt, count in sorted(tally.doubts.items())]
     if limit is not None and limit < len(positions) < len(whole):
-        notes.append(
-            f"{len(positions)} samples for a limit of {limit}: a window's batches are asked whole or not at all"
-        )
+        notes.append(f"{len(positions)} samples for a limit of {limit}: windows of batches are asked whole")
     groups = tally.few_valued if dataset.groups is None else dataset.groups
     return Selection(dataset, len(whole), selection, groups, notes, tally.clustered)
 

@@ -79,9 +79,7 @@ def test_a_limit_that_goes_on_to_the_end_of_a_window_says_so():
     own = samples(300, clips=(CLIP,))
     part = slice_of(own, Speaker(batching="planned"), 20)
     assert len(part.samples) > 20
-    assert part.notes == [
-        f"{len(part.samples)} samples for a limit of 20: a window's batches are asked whole or not at all"
-    ]
+    assert part.notes == [f"{len(part.samples)} samples for a limit of 20: windows of batches are asked whole"]
     assert slice_of(own, Speaker(), 20).notes == slice_of(own, Speaker(batching="planned"), 300).notes == []
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SERVERS = ROOT / "examples" / "servers"
 LAUNCHERS = (
     *("dummy", "hf_transformers", "af3", "qwen2_5_omni", "qwen3_omni"),
-    *("naturelm_1_0", "naturelm_1_1", "salmonn"),
+    *("naturelm_1_0", "naturelm_1_1", "salmonn", "resemblyzer", "dnsmos"),
 )
 TINY = {
     "hf_transformers": ("TransformersModel", "qwen2_audio"),

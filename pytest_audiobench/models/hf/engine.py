@@ -100,10 +100,7 @@ class Engine:
             torch.cuda.empty_cache()
 
     def hearing_by(self, what: str, scores: Callable[[Sequence[Samples]], Any]) -> Hearing:
-        """Whether ``scores`` (a row for each clip) change with what is heard, of inputs that are of one length anyway.
-
-        A second of noise is put between two of silence, whose own difference is what rounding makes of a batch.
-        """
+        """Whether ``scores`` (a row for each clip) of noise differ from those of silence by more than rounding does."""
         silence = np.zeros(self.setup.rate_hz, dtype=np.float32)
         noise = np.random.default_rng(0).uniform(-0.3, 0.3, len(silence)).astype(np.float32)
         before, heard, after = scores([silence, noise, silence]).float()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_audiobench.errors import FatalError
@@ -21,7 +21,8 @@ class WhisperTranscriber(Engine):
 
     def prove(self) -> Hearing:
         try:
-            return self.hearing_by("its scores of the first word", self._first_scores)
+            what, one = "its scores of the first word", Settings(max_new_tokens=1)
+            return self.hearing_by(what, lambda clips: self._generate(clips, one, output_logits=True).logits[0])
         except ValueError as error:
             wanted = f" with language={language}" if (language := self.setup.options.get("language")) else ""
             raise FatalError(f"{self.setup.folder} cannot transcribe{wanted}: {first_line(error)}") from error
@@ -29,9 +30,6 @@ class WhisperTranscriber(Engine):
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         tokens = self._generate([self.filled_up(ask.audio[0].samples) for ask in batch], settings).sequences
         return [self._response(row) for row in tokens.tolist()]
-
-    def _first_scores(self, clips: Sequence[Any]) -> Any:
-        return self._generate(clips, Settings(max_new_tokens=1), output_logits=True).logits[0]
 
     def _generate(self, clips: Sequence[Any], settings: Settings, **wanted: bool) -> Any:
         features = self.processor.feature_extractor(
@@ -76,7 +74,7 @@ class CtcTranscriber(Engine):
     """An encoder with a CTC head: the best token of each frame, repetitions and blanks taken out."""
 
     def prove(self) -> Hearing:
-        return self.hearing_by("its scores of letters", lambda clips: self._logits(self._inputs(clips)).flatten(1))
+        return self.hearing_by("its scores of letters", lambda clips: self._scores(clips)[0].flatten(1))
 
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         clips = [self.filled_up(ask.audio[0].samples) for ask in batch]
@@ -86,15 +84,13 @@ class CtcTranscriber(Engine):
                 texts[i] = text
         return [Response.of(text) for text in texts]
 
-    def _inputs(self, clips: Sequence[Any]) -> dict[str, Any]:
-        return self.on_device(features_of(self.processor.feature_extractor, clips, self.setup.rate_hz))
-
-    def _logits(self, inputs: Mapping[str, Any]) -> Any:
-        return self.model(**inputs).logits
+    def _scores(self, clips: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
+        inputs = self.on_device(features_of(self.processor.feature_extractor, clips, self.setup.rate_hz))
+        return self.model(**inputs).logits, inputs
 
     def _texts(self, clips: Sequence[Any]) -> list[str]:
-        inputs = self._inputs(clips)
-        best = self._logits(inputs).argmax(dim=-1)
+        scores, inputs = self._scores(clips)
+        best = scores.argmax(dim=-1)
         lengths = [best.shape[1]] * len(clips)
         if "attention_mask" in inputs:
             # Frames beyond a clip's own length are padding, whose tokens would stand behind its words.

@@ -47,6 +47,7 @@ class Info(NamedTuple):
 
     ``proof`` is the digest of a server's own ``fingerprint``, an object which the contract does not ask for and ours
     tell: it holds digests of all that answers depend on.
+    ``hears`` is what a server of ours says has proven that its model hears; "" for nothing.
     ``state`` is "ready", "loading" or "failed"; ``said`` what it tells about that.
     """
 
@@ -62,7 +63,6 @@ class Info(NamedTuple):
     passes_on: bool = False
     """Whether it is a server of ours before a model of which it knows the name alone."""
     hears: str = ""
-    """What a server of ours says has proven that its model hears; "" for nothing."""
 
     @property
     def identity(self) -> dict[str, str]:
@@ -141,7 +141,6 @@ def info(body: bytes) -> Info:
     if isinstance(identity, dict) and identity:
         proof = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     hearing = content.get("hearing")
-    proven = hearing if isinstance(hearing, dict) and hearing.get("status") == "proven" else None
     return Info(
         name,
         model,
@@ -153,7 +152,7 @@ def info(body: bytes) -> Info:
         state,
         note,
         content.get("is_mere_name") is True,
-        "" if proven is None else words(proven.get("evidence") or "nothing more"),
+        words(hearing.get("evidence") or "") if isinstance(hearing, dict) and hearing.get("status") == "proven" else "",
     )
 
 
