@@ -191,7 +191,7 @@ def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> 
         _cache.move_to_end(key)
         return _cache[key]
     excerpt = _encoded_excerpt(version, rate_hz, window_s, longest_s)
-    if version.name == "clean":
+    if version.name != "changed":
         _cache[key] = excerpt
         if len(_cache) > _MOST_CACHED:
             _cache.popitem(last=False)
