@@ -39,6 +39,20 @@ from pytest_audiobench.audio.sound_file import (
 
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
+_FOLDERS_S = 1.0
+"""How long it is remembered where folders really are: to ask takes ten times as long as to ask for a file's state."""
+
+
+_latest = (Locator(), 0.0)
+
+
+def _locator() -> Locator:
+    global _latest
+    locator, until_s = _latest
+    if (now_s := time.monotonic()) >= until_s:
+        locator = Locator()
+        _latest = (locator, now_s + _FOLDERS_S)
+    return locator
 
 
 def file_sound(source: FileSource | CellSource, reach_s: float | None, amount: Amount) -> SourceSound:
@@ -46,7 +60,7 @@ def file_sound(source: FileSource | CellSource, reach_s: float | None, amount: A
 
     ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError.
     """
-    located = Locator().find(source.file if isinstance(source, CellSource) else source)
+    located = _locator().find(source.file if isinstance(source, CellSource) else source)
     is_settled = _is_settled(located.key)
 
     def read() -> Recording:
@@ -72,7 +86,7 @@ def _place(source: FileSource | CellSource, key: FileKey) -> Hashable:
 
 def file_excerpt(source: FileSource, start_s: float, end_s: float, amount: Amount) -> SourceSound | None:
     """Only [start_s, end_s) of a file; None where it must be read from its beginning, or was. Raises AudioError."""
-    located = Locator().find(source)
+    located = _locator().find(source)
 
     def read() -> Recording:
         recording = read_excerpt(source, located.path, start_s, end_s, amount)
@@ -101,14 +115,14 @@ def source_stream(
 ) -> Iterator[SoundStream]:
     """:func:`file_sound` block by block, also of a waveform in memory; of a file that can be entered the span alone."""
     if isinstance(source, FileSource):
-        with file_stream(source, Locator().find(source).path, span_s, reach_s, amount) as stream:
+        with file_stream(source, _locator().find(source).path, span_s, reach_s, amount) as stream:
             yield stream
         return
     content: bytes | Samples
     if isinstance(source, ArraySource):
         content, rate_hz = source.samples, source.rate_hz
     else:
-        content, rate_hz = read_cell(source, Locator().find(source.file).path), source.rate_hz or 0
+        content, rate_hz = read_cell(source, _locator().find(source.file).path), source.rate_hz or 0
     if isinstance(content, bytes):
         with encoded_stream(str(source), content, reach_s, amount) as stream:
             yield stream
@@ -122,7 +136,7 @@ class _NoExcerpt(Exception):
 
 def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Callable[[], SourceSound]) -> SourceSound:
     """What ``make`` makes of ``source`` at ``rate_hz``."""
-    key = _key_of(source, rate_hz, Locator())
+    key = _key_of(source, rate_hz, _locator())
     return make() if key is None else _MADE.get(key, make)
 
 

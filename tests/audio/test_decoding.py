@@ -165,3 +165,15 @@ def test_edits_are_applied_in_order(tmp_path: Path) -> None:
     assert not padded_first.samples.any()
     assert trimmed_first.duration_s == 2.0
     assert np.array_equal(trimmed_first.samples[RATE_HZ:], sine(RATE_HZ, 1.0))
+
+
+@pytest.mark.parametrize("frames", [1, 174_762, 174_763, 400_000])
+@pytest.mark.parametrize("ending", ["wav", "flac"])
+def test_three_channels_are_averaged_as_a_whole_however_many_blocks_are_read(
+    tmp_path: Path, frames: int, ending: str
+) -> None:
+    samples = np.random.default_rng(frames).integers(-32768, 32768, (frames, 3), np.int16)
+    soundfile.write(tmp_path / f"three.{ending}", samples, RATE_HZ)
+    first, second, third = (samples / 32768).astype(np.float32).T
+    heard = decode(clip_of(tmp_path / f"three.{ending}"), RATE_HZ, None)
+    assert heard.samples.tobytes() == ((first + second + third) / np.float32(3)).tobytes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -15,6 +17,15 @@ from pytest_audiobench.errors import AudioError, UsageError
 rates_hz = st.sampled_from([8_000, 11_025, 16_000, 22_050, 44_100, 48_000])
 decibels = st.floats(-40, 60)
 seeds = st.integers(0, 2**40)
+
+
+def test_noise_is_that_of_a_stream_of_its_own_whatever_was_drawn_before_and_beside_it() -> None:
+    def draw(number: int) -> bytes:
+        return signals.gaussian(1001, "noise", number % 7).tobytes()  # odd: the stream keeps half a pair of numbers
+
+    own = [signals.stream("noise", number).standard_normal(1001).tobytes() for number in range(7)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(draw, range(140))) == own * 20
 
 
 @st.composite
