@@ -51,6 +51,7 @@ def tables_of(page: str) -> list[str]:
 
 
 def _limits(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    # Of the processor where that was measured, which other work on the machine distorts least.
     yield "| promise | limit | median | min to max | n | share of the limit | measured |"
     yield "|---|---|---|---|---|---|---|"
     for entry in entries:
@@ -63,7 +64,7 @@ def _limits(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield (
                 f"| {figure['name']} | {_number(limit)} {unit} | {_number(median)} {unit} | {_number(low)} to "
                 f"{_number(high)} | {figure['n']} | {share if median <= limit else f'**{share}**'} | "
-                f"{entry['date']}, `{entry['script']}.py` |"
+                f"{entry['date']}, `{entry['script']}.py`, load {max(entry['load']):.0f} |"
             )
 
 

@@ -33,13 +33,15 @@ def pytest(folder: Path, bytecode: Path, *args: str) -> Spent:
 
 
 class Scene:
-    """A folder with a foreign suite, a bare test and an eval of one sample."""
+    """A folder with an eval of one sample, and within it one with a foreign suite and a bare test."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.bytecode = folder, folder / "bytecode"
+        self.folder, self.bytecode, self._foreign = folder, folder / "bytecode", folder / "foreign"
         harness.make(folder, 1)
-        (folder / "test_foreign.py").write_text("\n".join(f"def test_{n}(): pass" for n in range(50)))
-        (folder / "test_bare.py").write_text(BARE)
+        self._foreign.mkdir()
+        (self._foreign / "pytest.ini").write_text("[pytest]\n")
+        (self._foreign / "test_foreign.py").write_text("\n".join(f"def test_{n}(): pass" for n in range(50)))
+        (self._foreign / "test_bare.py").write_text(BARE)
 
     def added(self, *args: str) -> Spent:
         """What the plugin adds."""
@@ -53,7 +55,7 @@ class Scene:
         return pytest(ROOT, self.bytecode, "evals", "--collect-only", "-q", *cache)
 
     def _here(self, *args: str) -> Spent:
-        return pytest(self.folder, self.bytecode, *args)
+        return pytest(self._foreign, self.bytecode, "--confcutdir=.", *args)
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ def test_a_table_has_medians_with_their_range_and_says_what_was_left_out(figures
 
 def test_a_limit_that_is_not_kept_is_marked(figures: Any) -> None:
     page = figures.with_tables("<!-- figures limits -->\n<!-- end of figures -->\n", [ENTRY])
-    assert "| fast | 4 ms | 2 ms | 1 to 3 | 3 | 0.50 |" in page
+    assert "| fast | 4 ms | 2 ms | 1 to 3 | 3 | 0.50 | 2026-11-23, `made.py`, load 1 |" in page
     assert "| slow | 1 s | 2.5 s | 2 to 3,000 | 3 | **2.50** |" in page
     assert "free" not in page
 
