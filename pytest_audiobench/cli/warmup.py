@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from itertools import islice
 
+from pytest_audiobench.cli._questions import questions
 from pytest_audiobench.cli._text import labelled, say
 from pytest_audiobench.errors import InfrastructureError, TransientError
-
-if TYPE_CHECKING:
-    from pytest_audiobench.datasets.bundled import Task as BundledTask
-    from pytest_audiobench.models.messages import Ask, Task
-    from pytest_audiobench.models.model import Model
 
 HELP = (
     "load a model and ask it two short questions, so that files, kernels and a server are warm; says how long it took"
 )
 
 _INFRASTRUCTURE = 6
-_ASKED: dict[Task, tuple[BundledTask, str]] = {
-    "choice": ("sounds", "multiple_choice"),
-    "transcription": ("transcription", "transcription"),
-    "open": ("sounds", "captioning"),
-    "events": ("sounds", "soundscape"),
-}
-"""The bundled data and the protocol that a task is asked by, the first that the model does."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
         started = time.perf_counter()
         model.load()
         loaded = time.perf_counter()
-        asks = list(_asks(model))
+        # About other clips: no cache has the second's answer.
+        asks = list(islice(questions(model, "warmup"), 2))
         rows = [("model", model.spec), ("device", model.device), ("loaded in", _seconds(loaded - started))]
         answered = True
         for number, ask in zip(("first", "second"), asks, strict=True):
@@ -72,32 +60,3 @@ def run(args: argparse.Namespace) -> int:
 
 def _seconds(took_s: float) -> str:
     return f"{took_s:.2f} s"
-
-
-def _asks(model: Model) -> Iterator[Ask]:
-    """Two questions of a task that the model does, about other clips: no cache has the second's answer."""
-    from pytest_audiobench.audio.decode import decode
-    from pytest_audiobench.datasets.bundled import bundled
-    from pytest_audiobench.datasets.places import Places
-    from pytest_audiobench.identity import digest
-    from pytest_audiobench.models.messages import Ask, Request
-    from pytest_audiobench.protocols.catalogue import protocol
-
-    limits = model.limits
-    task = next(task for task in _ASKED if task in limits.tasks)
-    data, family = _ASKED[task]
-    stage = protocol(family).stages[0]
-    for sample in bundled(data).read(Places(Path()))[:2]:
-        played = tuple(decode(clip, limits.rate_hz, limits.window_s(task)) for clip in sample.clips)
-        request = Request(
-            key=digest(["warmup", sample.id, [sound.pcm_digest for sound in played]]),
-            dataset=f"bundled/{data}",
-            sample_id=sample.id,
-            stage=stage.name,
-            task=task,
-            messages=stage.messages(sample, {}),
-            clips=sample.clips,
-            choices=stage.choices(sample),
-            settings=stage.settings,
-        )
-        yield Ask(request, played if model.listens else ())

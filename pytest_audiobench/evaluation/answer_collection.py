@@ -17,13 +17,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, LazySequence
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_plan import (
-    Digests,
-    PlannedRequest,
-    PlannedRequests,
-    duration_bucket,
-    sample_hash,
-)
+from pytest_audiobench.evaluation.batch_plan import Digests, PlannedRequest, PlannedRequests, planned_request
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.sample_answers import NONE, AnswerSpool
 from pytest_audiobench.evaluation.sample_answers import SampleAnswers as SampleAnswers
@@ -203,7 +197,8 @@ class _StageRun:
             open_ = self._rewritable(stage, open_, request_of)
         planned = PlannedRequests()
         for i in open_:
-            planned.append(_planned_request(request_of(i), as_played(self._selected(i)[1], stage)))
+            played = as_played(self._selected(i)[1], stage)
+            planned.append(planned_request(request_of(i), played.durations_s, played.window, executor.handle.limits))
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
         known = {} if repeated is None else repeated.known(planned.keys)
         unique = [position for position in planned.keys.first_of_each() if position not in known]
@@ -302,15 +297,3 @@ def _failure(stage: Stage, response: Response) -> str:
 def as_played(selected: SelectedSample, stage: Stage) -> SelectedSample:
     """The sample as a stage is played it: as it was before its perturbation, for a stage that is ``unchanged``."""
     return selected.unchanged if stage.unchanged and selected.unchanged is not None else selected
-
-
-def _planned_request(request: Request, selected: SelectedSample) -> PlannedRequest:
-    # Who is played nothing has batches that no seconds of audio cut.
-    duration_s = selected.duration_s if request.clips else 0.0
-    return PlannedRequest(
-        key=bytes.fromhex(request.key),
-        bucket=duration_bucket(duration_s),
-        window=selected.window,
-        duration_s=duration_s or 0.0,
-        id_hash=sample_hash(selected.sample.id),
-    )

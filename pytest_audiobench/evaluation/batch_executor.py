@@ -31,6 +31,7 @@ from pytest_audiobench.evaluation.batch_plan import (
     PlannedRequest,
     answer_key,
     batch_key,
+    fill,
     full_batches,
     planned_batches,
 )
@@ -129,6 +130,14 @@ class Time:
     """The clips of all planned batches, added up."""
     filled_s: float = 0.0
     """What the front end makes of them."""
+    planned_batches: float = 0.0
+    """How many those are."""
+    full_batches: float = 0.0
+    """How many they would be if each took up all the seconds that it may."""
+    features_s: float = 0.0
+    """Within ``Model.ask``, making tensors of prompts and clips, where the model tells."""
+    generate_s: float = 0.0
+    """Within ``Model.ask``, generating tokens, where the model tells."""
 
     def add_batch(self, durations_s: Sequence[float], limits: Limits) -> None:
         """Count a planned batch: every clip is filled up to the longest, or to the front end's own length."""
@@ -181,6 +190,8 @@ class BatchExecutor:
         if self.handle.planned:
             for batch in positions:
                 self.time.add_batch([planned[i].duration_s for i in batch], self.handle.limits)
+                self.time.planned_batches += 1
+                self.time.full_batches += fill([planned[i] for i in batch], self.handle.limits)
                 whole = batch_key([planned[i].key for i in batch])
                 for i in batch:
                     keys[i] = answer_key(planned[i].key, whole)
@@ -357,7 +368,7 @@ class BatchExecutor:
         started = time.perf_counter()
         model = self.handle.ready()
         self.time.loading_s += time.perf_counter() - started
-        splits = self.handle.oom_splits
+        splits, spent = self.handle.oom_splits, self.handle.seconds
         for attempt in range(_TRIES):
             started = time.perf_counter()
             try:
@@ -381,6 +392,8 @@ class BatchExecutor:
         shares_s = [response.share_s for response in responses if response.share_s is not None]
         self.time.model_s += sum(shares_s) if len(shares_s) == len(asks) else wall_s
         self.counts.oom_splits += self.handle.oom_splits - splits
+        for name, seconds in self.handle.seconds.items():
+            setattr(self.time, name, getattr(self.time, name) + seconds - spent.get(name, 0.0))
         self._failed_in_a_row = 0
         if len(responses) != len(asks):
             raise FatalError(f"{self.handle.spec} gave {len(responses)} answers to {len(asks)} requests")

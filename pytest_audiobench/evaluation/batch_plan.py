@@ -1,10 +1,11 @@
 """Which requests sit in one batch: a property of the data, never of the run.
 
-The unit of planning is the requests of one stage, one selection, one model and one epoch. A sample's *window* is the
-top bits of the SHA-256 of its id; within a window, requests sort by (duration bucket, that hash), and batches are cut
-at the adapter's limits and at bucket edges. Since outputs of real models change with the batch they sit in, this is
-what makes a run that was selected with ``-k``, limited, spread over workers, or killed and resumed equal to a whole
-one. Nothing of it depends on the model or the epoch: two checkpoints, and two epochs, are asked in the same batches.
+The unit of planning is the requests of one stage, one selection, one model and one epoch. A sample's *window* follows
+from the top bits of the SHA-256 of its id; within a window, requests sort by size, the largest first, and batches are
+cut at the adapter's limits. Since outputs of real models change with the batch they sit in, this is what makes a run
+that was selected with ``-k``, limited, spread over workers, or killed and resumed equal to a whole one. Windows depend
+on the data alone, batches on the data and the limits: two checkpoints with the same limits, and two epochs, are asked
+in the same batches.
 """
 
 from __future__ import annotations
@@ -19,11 +20,21 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.datasets.spool import LazySequence
+from pytest_audiobench.models.messages import Request
 from pytest_audiobench.models.model import Limits
 
+PLAN = "2"
+"""The version of these rules: part of the identity of every model whose batches are planned."""
 WINDOW_SAMPLES = 32
-"""Windows hold 32 to 64 samples on average: a few batches, and the grain of a limited run."""
-
+"""The first windows hold 32 to 64 samples on average: the grain of a run that is limited to little."""
+_MOST_PARTS = 16
+"""The largest windows are as large as so many of the first: a window's last batch, which is not full, is one of many,
+and a run that is limited to thousands asks not far more of them."""
+CHARACTERS_PER_S = 100
+"""So much of a prompt's text counts as a second of audio: 25 tokens of either, as most encoders have it."""
+_TENTHS = 10
+"""Sizes count by tenths of a second, so that the last digits of a header's length decide nothing."""
+_LARGEST = 2**32 - 1
 
 Hashes: TypeAlias = Sequence[bytes] | npt.NDArray[np.bytes_]
 """Those of samples, of 32 bytes each."""
@@ -33,13 +44,17 @@ Positions: TypeAlias = Sequence[int] | npt.NDArray[np.intp]
 
 
 class PlannedRequest(NamedTuple):
-    """A request as the plan sees it: the bucket of its duration, the window of its sample, the hash of its id."""
+    """A request as the plan sees it."""
 
     key: bytes
-    bucket: int
     window: int
+    """Its sample's."""
     duration_s: float
+    """What is played of its clips, added up; 0 for what is unknown."""
+    size_s: float
+    """The same as the front end fills it up, and its text as seconds: what a batch has room for."""
     id_hash: bytes
+    """Of its sample's id."""
 
 
 class Digests(LazySequence[bytes]):
@@ -82,23 +97,23 @@ class PlannedRequests(LazySequence[PlannedRequest]):
 
     def __init__(self, requests: Iterable[PlannedRequest] = ()) -> None:
         self.keys, self._id_hashes = Digests(), Digests(size=_ID_BYTES)
-        self._buckets, self._windows, self._durations = array("h"), array("I"), array("d")
+        self._windows, self._durations, self._sizes = array("I"), array("d"), array("d")
         for request in requests:
             self.append(request)
 
     def append(self, request: PlannedRequest) -> None:
         self.keys.append(request.key)
         self._id_hashes.append(request.id_hash[:_ID_BYTES])
-        self._buckets.append(request.bucket)
         self._windows.append(request.window)
         self._durations.append(request.duration_s)
+        self._sizes.append(request.size_s)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def element(self, place: int) -> PlannedRequest:
         return PlannedRequest(
-            self.keys[place], self._buckets[place], self._windows[place], self._durations[place], self._id_hashes[place]
+            self.keys[place], self._windows[place], self._durations[place], self._sizes[place], self._id_hashes[place]
         )
 
 
@@ -108,17 +123,33 @@ def sample_hash(sample_id: str) -> bytes:
 
 
 def window_bits(slice_size: int) -> int:
-    """How many top bits name a window in a slice of ``slice_size`` samples."""
+    """How many top bits tell the parts of a slice of ``slice_size`` samples apart, of which windows are made."""
     return max(0, int(math.log2(slice_size / WINDOW_SAMPLES))) if slice_size > WINDOW_SAMPLES else 0
 
 
 def window_of(id_hash: bytes, bits: int) -> int:
-    return int.from_bytes(id_hash[:4], "big") >> (32 - bits)
+    """The number of a sample's window. In hash order windows are of 1, 1, 2, 4, 8, 16, 16, … parts: a run that is
+    limited to little asks little more, and of a large one nearly all is in windows large enough for full batches.
+    """
+    part = int.from_bytes(id_hash[:4], "big") >> (32 - bits)
+    return part.bit_length() if part < _MOST_PARTS else _MOST_PARTS.bit_length() + part // _MOST_PARTS - 1
 
 
-def duration_bucket(duration_s: float | None) -> int:
-    """0 for unknown or up to one second, then one bucket for each doubling."""
-    return 0 if duration_s is None or duration_s <= 1.0 else math.ceil(math.log2(duration_s))
+def planned_request(
+    request: Request, durations_s: Iterable[float | None], window: int, limits: Limits
+) -> PlannedRequest:
+    """``request`` as the plan sees it; ``durations_s`` are those of its clips, None where unknown."""
+    longest_s, pads_to_s = limits.window_s(request.task) or math.inf, limits.pads_to_s
+    played_s = [min(each or 0.0, longest_s) for each in durations_s] if request.clips else []
+    filled_s = [pads_to_s * max(1, math.ceil(each / pads_to_s)) for each in played_s] if pads_to_s else played_s
+    text = sum(len(part) for message in request.messages for part in message.parts if isinstance(part, str))
+    return PlannedRequest(
+        key=bytes.fromhex(request.key),
+        window=window,
+        duration_s=sum(played_s),
+        size_s=sum(filled_s) + text / CHARACTERS_PER_S,
+        id_hash=sample_hash(request.sample_id),
+    )
 
 
 def packed_hashes(sample_ids: Iterable[str]) -> Hashes:
@@ -158,23 +189,38 @@ def limited_positions(
 
 
 def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
-    """The positions of ``requests``, cut into batches by window and duration."""
-    places = (r.window.to_bytes(4, "big") + r.bucket.to_bytes(2, "big") + r.id_hash for r in requests)
-    order = np.argsort(np.fromiter(places, dtype="S38", count=len(requests)), kind="stable")
+    """The positions of ``requests``, cut into batches by window and size: each is as large as the largest beside it,
+    which comes first, so that a window's last batch, which may not be full, holds the smallest.
+    """
+    places = (
+        r.window.to_bytes(4, "big") + _descending(r.size_s) + _descending(r.duration_s) + r.id_hash for r in requests
+    )
+    order = np.argsort(np.fromiter(places, dtype="S44", count=len(requests)), kind="stable")
     batches: list[array[int]] = []
-    seconds, edge = 0.0, None
+    largest, window = 0, -1
     for position in map(int, order):
         request = requests[position]
-        here = (request.window, request.bucket)
         full = bool(batches) and (
-            len(batches[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
+            len(batches[-1]) >= limits.max_batch or (len(batches[-1]) + 1) * largest > limits.max_batch_s * _TENTHS
         )
-        if here != edge or full:
+        if request.window != window or full:
             batches.append(array("I"))
-            seconds, edge = 0.0, here
+            largest, window = _tenths(request.size_s), request.window
         batches[-1].append(position)
-        seconds += request.duration_s
     return batches
+
+
+def fill(batch: Sequence[PlannedRequest], limits: Limits) -> float:
+    """How much of the seconds that the limits allow a batch takes up, from 0 to 1."""
+    return min(1.0, len(batch) * max(request.size_s for request in batch) / limits.max_batch_s)
+
+
+def _tenths(seconds: float) -> int:
+    return min(math.ceil(seconds * _TENTHS), _LARGEST)
+
+
+def _descending(seconds: float) -> bytes:
+    return (_LARGEST - _tenths(seconds)).to_bytes(4, "big")
 
 
 def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:

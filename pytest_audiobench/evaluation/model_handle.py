@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from pytest_audiobench.evaluation.batch_plan import PLAN
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 from pytest_audiobench.records.fields import plain
@@ -77,6 +78,11 @@ class ModelHandle:
         return int(getattr(self._model, "oom_splits", 0))
 
     @property
+    def seconds(self) -> Mapping[str, float]:
+        """What asking was spent on so far, where the model tells: ``features_s`` and ``generate_s``."""
+        return dict(getattr(self._model, "seconds", {}))
+
+    @property
     def hearing(self) -> Hearing | None:
         """What loading the model showed of its hearing; None before that, and where it shows nothing."""
         return getattr(self._model, "hearing", None) or self._hearing
@@ -92,7 +98,7 @@ class ModelHandle:
 
     @cached_property
     def digest(self) -> str:
-        """The model's identity: its fingerprint, what it is played, and, where they matter, its batches' limits."""
+        """The model's identity: its fingerprint, what it is played, and, where it matters, how its batches are cut."""
         return digest(self.identity)
 
     @cached_property
@@ -100,7 +106,7 @@ class ModelHandle:
         """What the digest is made of: ``fingerprint``, ``heard`` (rate and window) and ``batches``."""
         limits = self.limits
         heard = f"{limits.rate_hz} Hz, {limits.max_clip_s} s"
-        batches = f"{limits.max_batch} requests, {limits.max_batch_s} s" if self.planned else ""
+        batches = f"plan {PLAN}, {limits.max_batch} requests, {limits.max_batch_s} s" if self.planned else ""
         return {"fingerprint": self.fingerprint, "heard": heard, "batches": batches}
 
     def ready(self) -> Model:

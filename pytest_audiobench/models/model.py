@@ -17,7 +17,8 @@ class Limits:
     max_batch: int = 32
     """The most requests of one batch."""
     max_batch_s: float = 600.0
-    """The most seconds of audio of one batch."""
+    """The most seconds of one batch: of audio; where batches are planned as the front end fills it up, each clip to the
+    longest, with 100 characters of a prompt's text as one second."""
     rate_hz: int = 16_000
     """The rate at which clips are played."""
     max_clip_s: float | None = None
@@ -68,7 +69,8 @@ class Model(Protocol):
     (where it is asked, if its fingerprint can be had without asking), ``judgings`` (the names of the judgings whose
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
-    ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``missing_parts`` (a function:
+    ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``seconds`` (a mapping of
+    ``features_s`` and ``generate_s``: what asking was spent on so far), ``missing_parts`` (a function:
     what asking lacks, such as a library or a key, with the remedy, or ""; called before anything is asked).
     """
 

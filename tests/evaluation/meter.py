@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_plan import PlannedRequest, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batch_plan import PlannedRequest, sample_hash
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response
 from pytest_audiobench.models.model import Limits
 
@@ -88,7 +88,7 @@ def question(sample_id: str, clip: Clip | None = None, seconds: float = 0.1, tas
         messages=(Message("user", (AudioSlot(0), "How long?")),),
         clips=(tone(seconds) if clip is None else clip,),
     )
-    own = PlannedRequest(bytes.fromhex(request.key), duration_bucket(seconds), 0, seconds, sample_hash(sample_id))
+    own = PlannedRequest(bytes.fromhex(request.key), 0, seconds, seconds, sample_hash(sample_id))
     return Question(request, own)
 
 

@@ -136,5 +136,5 @@ def test_an_identity_says_what_it_is_made_of():
     assert ModelHandle("m", Meter("planned", max_clip_s=30.0)).identity == {
         "fingerprint": {"test": "test:meter"},
         "heard": "1000 Hz, 30.0 s",
-        "batches": "2 requests, 600.0 s",
+        "batches": "plan 2, 2 requests, 600.0 s",
     }

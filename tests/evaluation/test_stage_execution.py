@@ -344,11 +344,11 @@ def test_an_answer_that_failed_is_put_to_no_judge(executor_of, slice_of):
 def test_the_length_of_clips_does_not_cut_the_batches_of_who_is_played_none(executor_of, slice_of):
     samples = [sample("a", tone(3.0)), sample("b", tone(0.5)), sample("c", tone(1.5))]
     judge = Meter("planned", max_batch=8, max_batch_s=1.0, name="judge")
-    subject = Meter("planned", max_batch=8, max_batch_s=100.0)
+    subject = Meter("planned", max_batch=8, max_batch_s=4.0)
     collect_answers(
         slice_of(*samples, model=subject), protocol(ANSWER, JUDGED), executor_of(subject), 1, {"j": executor_of(judge)}
     )
-    assert [len(call) for call in subject.calls] == [1, 1, 1]
+    assert [len(call) for call in subject.calls] == [1, 2]
     assert [len(call) for call in judge.calls] == [3]
 
 

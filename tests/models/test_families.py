@@ -125,7 +125,7 @@ def _qwen2_audio_tensors(folder, asked, **extractor):
     processor = transformers.AutoProcessor.from_pretrained(folder)
     processor.tokenizer.padding_side = "left"
     processor.feature_extractor = transformers.WhisperFeatureExtractor(feature_size=32, **extractor)
-    prompts = [Prompt("", [], text, clips) for text, clips in asked]
+    prompts = [Prompt("", [], text, clips, [""] * len(clips)) for text, clips in asked]
     return qwen2_audio_inputs(processor, prompts, 16_000), by_processor(processor, prompts, 16_000)
 
 
@@ -183,7 +183,7 @@ def test_voxtral_hears_every_sample_as_it_was_played(built, recordings):
     processor = voxtral(built("voxtral"), False)
     clip = recordings()[0].samples * np.float32(1.0001)  # no longer on the grid of 16 bits
     turns = [{"role": "user", "content": [{"type": "audio"}, {"type": "text", "text": "What?"}]}]
-    made = voxtral_inputs(processor, [Prompt("", turns, "", [clip])], 16_000)
+    made = voxtral_inputs(processor, [Prompt("", turns, "", [clip], [""])], 16_000)
     exact = processor.feature_extractor(
         np.pad(clip, (0, 480_000 - len(clip))), sampling_rate=16_000, return_tensors="np"
     )

@@ -32,7 +32,7 @@ def noises(heard):
 
 
 def test_limits_come_from_the_checkpoints_own_front_end(model):
-    assert (model.limits.rate_hz, model.limits.max_clip_s, model.limits.max_batch) == (16_000, 1.0, 16)
+    assert (model.limits.rate_hz, model.limits.max_clip_s, model.limits.max_batch) == (16_000, 1.0, 64)
     assert model.batching == "planned"
     assert model.listens
 

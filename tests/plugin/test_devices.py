@@ -312,7 +312,7 @@ def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_
     from pytest_audiobench.models.messages import Response
 
     requests = [ask.request for ask in _asks("0", "1")]
-    planned = [PlannedRequest(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
+    planned = [PlannedRequest(request.key.encode() * 32, 0, 1.0, 1.0, b"") for request in requests]
     model = Echo(lambda name: None if name == "load" else Response(share_s=shares_s[int(name)]))
     with BatchLocks(tmp_path / "claims") as locks:
         store = Store(tmp_path / "store.sqlite", "run")

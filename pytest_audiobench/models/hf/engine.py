@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,6 +72,7 @@ class Engine:
             raise FatalError(f"torch finds no usable device {device!r} on this machine; add ,device=cpu to the model")
         self.setup = setup
         self.oom_splits = 0
+        self.seconds = {"features_s": 0.0, "generate_s": 0.0}
         self.processor = load_processor(setup.load, self.processor_class)
         self.model = load_model(setup.load)
         with torch.inference_mode():
@@ -108,6 +111,22 @@ class Engine:
             return Hearing("proven", f"{what} for a second of noise are others than for silence")
         return Hearing("unproven", f"{what} for a second of noise are those for silence")
 
+    def forget_peak_memory(self) -> None:
+        """Let :func:`peak_memory_bytes` begin anew on CUDA devices."""
+        if self.setup.load.device.startswith("cuda"):
+            torch.cuda.empty_cache()
+            for index in range(torch.cuda.device_count()):
+                torch.cuda.reset_peak_memory_stats(index)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the block's seconds to :attr:`seconds`; of a card's work those that something waited for."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - started
+
     def filled_up(self, clip: Samples) -> Samples:
         """The clip, with silence at its end where it is shorter than the model can take."""
         if len(clip) >= self.setup.shortest:
@@ -119,10 +138,12 @@ class Engine:
     def on_device(self, inputs: Any) -> dict[str, Any]:
         """Tensors by name where the model is, floats in its dtype."""
         device, dtype = self.model.device, self.model.dtype
+        ahead = device.type == "cuda"  # what is copied while the processor goes on has to lie in pinned memory
         moved = {}
         for name, value in inputs.items():
             if isinstance(value, torch.Tensor):
-                value = value.to(device, dtype if value.is_floating_point() else None)
+                value = value.to(dtype) if value.is_floating_point() else value
+                value = (value.pin_memory() if ahead else value).to(device, non_blocking=ahead)
             moved[name] = value
         return moved
 

@@ -70,6 +70,8 @@ class Family:
     """
     inputs: Hook | None = None
     """``inputs(processor, prompts, rate_hz)`` returns the tensors of a batch by name."""
+    shorten: Hook | None = None
+    """``shorten(processor, model)`` makes a loaded encoder that would take whole windows alone take less."""
 
     def hook(self, name: str) -> Callable[..., Any] | None:
         """The hook ``name``, imported; None where the family has none. Raises UsageError when it is not there."""
@@ -88,6 +90,7 @@ _QWEN_OMNI = Family(
     part="thinker_config",
     max_clips=8,
     processor=f"{_HERE}.processors:qwen25_omni",
+    inputs=f"{_HERE}.processors:audio_only_inputs",
     classes=("AutoModelForMultimodalLM",),
 )
 _CTC = Family(
@@ -112,7 +115,10 @@ FAMILIES: Mapping[str, Family] = {
     # 750 audio tokens per 30 s window and a context of 8192. A clip under 0.07 s becomes one audio token
     # or none, which transformers 5 mistakes for an unexpanded prompt and fails on.
     "qwen2_audio": Family(
-        status="proven", max_clips=8, fills_window=True, inputs=f"{_HERE}.processors:qwen2_audio_inputs"
+        status="proven",
+        max_clips=8,
+        inputs=f"{_HERE}.processors:qwen2_audio_inputs",
+        shorten=f"{_HERE}.features:shorten_qwen2_audio",
     ),
     "qwen2_5_omni": replace(_QWEN_OMNI, status="proven"),
     "qwen2_5_omni_thinker": replace(_QWEN_OMNI, status="proven", part=""),

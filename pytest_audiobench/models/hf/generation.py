@@ -22,20 +22,22 @@ _SMUGGLED = Response(
     error="the question holds the model's own audio token, so its clips cannot be told apart", lasting=True
 )
 
-_RENDERED = 256
-"""Prompts remembered: evals often ask one question about every clip, and a template takes longer than a short clip."""
+_RENDERED = 4096
+"""Prompts remembered: evals often ask one question about every clip, and each again in the next epoch."""
 
 
 class Prompt(NamedTuple):
     """A conversation as the template wants it and as text, with its audio in the order of its slots.
 
-    ``key`` is the request's. ``text`` is empty where a family's processor renders and encodes at once.
+    ``key`` is the request's. ``text`` is empty where a family's processor renders and encodes at once. ``digests`` are
+    of the clips' samples, "" where one has none.
     """
 
     key: str
     turns: list[dict[str, Any]]
     text: str
     audio: list[Samples]
+    digests: list[str]
 
 
 class Generator(Engine):
@@ -49,6 +51,8 @@ class Generator(Engine):
 
     def prove(self) -> Hearing:
         """A processor that is none drops the audio, and generation runs happily without it."""
+        if shorten := self.setup.family.hook("shorten"):
+            shorten(self.processor, self.model)
         self._tokenizer = self.processor.tokenizer
         self._tokenizer.padding_side = self.setup.padding
         if self._tokenizer.pad_token_id is None:
@@ -83,8 +87,10 @@ class Generator(Engine):
         return [answer for answer in answers if answer is not None]
 
     def _generate(self, prompts: Sequence[Prompt], settings: Settings) -> list[Response]:
-        inputs = self.on_device(self._inputs(prompts))
-        with _own_seed([prompt.key for prompt in prompts], settings, self.setup.load.device):
+        with self.timed("features_s"):
+            inputs = self.on_device(self._inputs(prompts))
+        seeded = _own_seed([prompt.key for prompt in prompts], settings, self.setup.load.device)
+        with self.timed("generate_s"), seeded:
             tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
@@ -106,7 +112,9 @@ class Generator(Engine):
             if len(self._rendered) > _RENDERED:
                 self._rendered.pop(next(iter(self._rendered)))
         slots = [part.clip for m in messages for part in m.parts if isinstance(part, AudioSlot)]
-        return Prompt(ask.request.key, turns, text, [self.filled_up(ask.audio[clip].samples) for clip in slots])
+        played = [ask.audio[clip] for clip in slots]
+        clips = [self.filled_up(one.samples) for one in played]
+        return Prompt(ask.request.key, turns, text, clips, [one.pcm_digest for one in played])
 
     def _text(self, turns: list[dict[str, Any]]) -> str:
         try:

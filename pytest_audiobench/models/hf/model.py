@@ -46,7 +46,7 @@ from pytest_audiobench.models.messages import TASKS, Ask, AudioSlot, Finish, Out
 from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
-ADAPTER = "hf/2"
+ADAPTER = "hf/3"
 
 _WINDOW_S = 30.0
 """The window of Whisper's feature extractor, which families of many windows fill one after the other."""
@@ -56,10 +56,11 @@ class HfModel:
     """``hf:FOLDER`` or ``hf:owner/name``, and ``hf:BASE+ADAPTER`` for a LoRA adapter on top of one.
 
     Options: ``device`` (default cuda where there is one, else cpu), ``device_map=auto`` (over several devices, by
-    accelerate), ``dtype`` (bfloat16 on cuda, float32 on cpu), ``batch`` (most requests in a batch, 16), ``max_s``
-    (most audio in a batch, 480 s), ``attn`` (attention implementation), ``pad_s`` (shorter clips are filled up with
-    silence to this length, as some models were trained), ``padding`` (the side on which a batch's shorter prompts are
-    filled up: left, or right to see what that does), ``revision`` and ``download=yes`` for names on the hub,
+    accelerate), ``dtype`` (bfloat16 on cuda, float32 on cpu), ``batch`` (most requests in a batch, 64), ``batch_s``
+    (most seconds in a batch, 480, counted as :class:`Limits` says), ``attn`` (attention implementation), ``pad_s``
+    (shorter clips are filled up with silence to this length, as some models were trained), ``padding`` (the side on
+    which a batch's shorter prompts are filled up: left, or right to see what that does), ``revision`` and
+    ``download=yes`` for names on the hub,
     ``trust=yes`` (run the code that comes with this very checkpoint).
     Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels`` or ``template``.
     """
@@ -81,8 +82,8 @@ class HfModel:
         self._target = target
         self._base, self._adapter = split_target(target)
         self.digest_of = digest_of
-        self._batch = number("hf", self._options, "batch", 16, whole=True)
-        self._max_s = number("hf", self._options, "max_s", 480.0)
+        self._batch = number("hf", self._options, "batch", 64, whole=True)
+        self._batch_s = number("hf", self._options, "batch_s", 480.0)
         self._dtype = one_of("hf", self._options, "dtype", DTYPES)
         self._padding = one_of("hf", self._options, "padding", PADDINGS) or "left"
         self._download = one_of("hf", self._options, "download", ("yes", "no")) == "yes"
@@ -148,7 +149,7 @@ class HfModel:
         window_s = _WINDOW_S if family.many_windows else front_end.window_s
         return Limits(
             max_batch=int(self._batch),
-            max_batch_s=self._max_s,
+            max_batch_s=self._batch_s,
             rate_hz=front_end.rate_hz,
             max_clip_s=front_end.window_s,
             min_clips=0 if family.tasks == TASKS else 1,
@@ -195,6 +196,11 @@ class HfModel:
         return self._engine.oom_splits if self._engine else 0
 
     @property
+    def seconds(self) -> Mapping[str, float]:
+        """What asking was spent on so far: ``features_s`` and ``generate_s``, of chat models."""
+        return self._engine.seconds if self._engine else {}
+
+    @property
     def peak_memory_bytes(self) -> int | None:
         """The most memory in use so far: on CUDA what torch took there, else the whole process; None before loading."""
         if self._engine is None:
@@ -202,6 +208,11 @@ class HfModel:
         from pytest_audiobench.models.hf.engine import peak_memory_bytes
 
         return peak_memory_bytes(self.device)
+
+    def forget_peak_memory(self) -> None:
+        """Measure the most memory from now on, where a card tells it; a process does not forget its own."""
+        if self._engine is not None:
+            self._engine.forget_peak_memory()
 
     def load(self) -> None:
         """Raises FatalError when the library, the device or the checkpoint will not do, or no audio arrives."""

@@ -16,12 +16,10 @@ import torch
 import transformers as untyped_transformers
 
 from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.hf.features import Spectrograms, takes_any_length
 from pytest_audiobench.models.hf.generation import by_processor
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
-_TAIL = 1600
-"""Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
-do not depend on its neighbours and are those of the whole window."""
 
 
 class AudioOnlyProcessor:
@@ -45,11 +43,13 @@ class AudioOnlyProcessor:
         return str(self.tokenizer.apply_chat_template(turns, **options))
 
     def __call__(self, text: Sequence[str], audio: Sequence[Any] = (), **options: Any) -> dict[str, Any]:
-        return tensors(self, text, audio, self._tokens_of)
+        digests = options.get("digests", [""] * len(audio))
+        return tensors(self, text, audio, digests, self._tokens_of)
 
 
 def qwen2_audio_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
-    """What Qwen2-Audio's own processor makes, bit for bit, without its work on the silence behind the clips.
+    """What Qwen2-Audio's own processor makes, bit for bit, without its work on the silence behind the clips, and up to
+    the longest clip only where the encoder was made to take that.
 
     A front end that is not the published one is asked itself.
     """
@@ -61,8 +61,19 @@ def qwen2_audio_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> 
     )
     if not published:
         return by_processor(processor, prompts, rate_hz)
+    return tensors(processor, *_contents(prompts), _quarter, whole_window=not takes_any_length(extractor))
+
+
+def audio_only_inputs(processor: AudioOnlyProcessor, prompts: Sequence[Any], rate_hz: int) -> Any:
+    """What :class:`AudioOnlyProcessor` makes, of each clip once."""
+    texts, clips, digests = _contents(prompts)
+    return processor(texts, clips, digests=digests)
+
+
+def _contents(prompts: Sequence[Any]) -> tuple[list[str], list[Any], list[str]]:
+    """The prompts' texts, and their clips and these clips' digests, in order."""
     clips = [clip for prompt in prompts for clip in prompt.audio]
-    return tensors(processor, [prompt.text for prompt in prompts], clips, _quarter, whole_window=True)
+    return [prompt.text for prompt in prompts], clips, [digest for prompt in prompts for digest in prompt.digests]
 
 
 def _quarter(frames: int) -> int:
@@ -137,39 +148,24 @@ def tensors(
     processor: Any,
     texts: Sequence[str],
     clips: Sequence[Any],
+    digests: Sequence[str],
     tokens_of: Callable[[int], int],
     whole_window: bool = False,
 ) -> dict[str, torch.Tensor]:
     """The tensors of ``texts``, padded on the tokenizer's side, and of ``clips``, in the order of the audio tokens.
 
-    ``tokens_of`` tells how many tokens so many frames of a clip become. ``whole_window`` is for encoders that take no
-    less than the extractor's window.
+    ``digests`` are the clips', "" for one that is not to be remembered. ``tokens_of`` tells how many tokens so many
+    frames of a clip become. ``whole_window`` is for encoders that take no less than the extractor's window.
     """
     features: dict[str, torch.Tensor] = {}
     frames: list[int] = []
     if clips:
         extractor = processor.feature_extractor
         frames = [-(-min(len(clip), extractor.n_samples) // extractor.hop_length) for clip in clips]
-        spectrograms = _spectrograms(extractor, clips)
-        if whole_window:
-            # The last frame is silence, and so would be all that follow.
-            missing = extractor.n_samples // extractor.hop_length - spectrograms.shape[-1]
-            spectrograms = torch.nn.functional.pad(spectrograms, (0, missing), mode="replicate")
+        spectrograms = Spectrograms.of(extractor).batch(clips, digests, whole_window, takes_any_length(extractor))
         mask = torch.arange(spectrograms.shape[-1]) < torch.tensor(frames)[:, None]
         features = {"input_features": spectrograms, "feature_attention_mask": mask.to(torch.int32)}
     return {**_tokens(processor, texts, iter([tokens_of(count) for count in frames])), **features}
-
-
-def _spectrograms(extractor: Any, clips: Sequence[Any]) -> torch.Tensor:
-    frame = extractor.hop_length
-    longest = min(max(map(len, clips)) + _TAIL, extractor.n_samples)
-    length = -(-longest // frame) * frame
-    # Filled up here, since the extractor would call np.pad twice for each clip.
-    padded = np.zeros((len(clips), length), dtype=np.float32)
-    for row, clip in zip(padded, clips, strict=True):
-        row[: len(clip)] = clip[:length]
-    features = extractor(padded, sampling_rate=extractor.sampling_rate, max_length=length, return_tensors="pt")
-    return torch.as_tensor(features["input_features"])
 
 
 def _tokens(processor: Any, texts: Sequence[str], counts: Iterator[int]) -> dict[str, torch.Tensor]:

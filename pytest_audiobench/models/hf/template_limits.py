@@ -30,6 +30,8 @@ LONGEST_S = 3.0
 """Of the thread's own work, however busy the machine is; a prompt takes milliseconds."""
 MOST_BYTES = 512 << 20
 """By which the process may grow meanwhile."""
+_EVERY_S = 0.001
+"""How often time and memory are looked at, at a step's end."""
 _LARGEST = 500_000_000
 """The most that the sizes of a call's arguments may come to, multiplied: so long can a text be that is made of them."""
 _MOST_ELEMENTS = 100_000
@@ -98,6 +100,7 @@ class _Watch:
     def __init__(self, longest_s: float) -> None:
         self._longest_s, self._until = longest_s, time.thread_time() + longest_s
         self._most_bytes = process_peak_bytes() + MOST_BYTES
+        self._next = 0.0
 
     def call(self, frame: FrameType, event: str, argument: Any) -> Any:
         """A function is entered."""
@@ -118,6 +121,10 @@ class _Watch:
         return self.step
 
     def _check(self) -> None:
+        # Both are asked of the system, hundreds of times a prompt; in a millisecond neither grows by much.
+        if (now := time.monotonic()) < self._next:
+            return
+        self._next = now + _EVERY_S
         if time.thread_time() > self._until:
             raise _Stop(f"it takes more than {self._longest_s:g} s for one prompt")
         if process_peak_bytes() > self._most_bytes:
