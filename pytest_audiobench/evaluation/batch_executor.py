@@ -1,4 +1,8 @@
-"""The execution of batches that the store does not hold: locks, decoding ahead, retries, one transaction a batch."""
+"""The execution of batches that the store does not hold: locks, decoding ahead, one transaction a batch.
+
+All of it is done by one thread: locks belong to the process, the store to a thread. Only models work elsewhere, on as
+many batches at once as they say (``batches_in_flight.py``); each is written as soon as it is answered.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,9 @@ import os
 import time
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -18,11 +22,7 @@ from typing import NamedTuple, TypeAlias
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import (
     AudioError,
-    FatalError,
     FileUnreachable,
-    InfrastructureError,
-    SampleError,
-    TransientError,
     disk_errors,
 )
 from pytest_audiobench.evaluation.answer_store import Store, message
@@ -35,23 +35,22 @@ from pytest_audiobench.evaluation.batch_plan import (
     full_batches,
     planned_batches,
 )
+from pytest_audiobench.evaluation.batches_in_flight import BatchesInFlight, Time
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Ask, PlayedAudio, Request, Response
-from pytest_audiobench.models.model import Limits
 
 _DECODERS = 4
 _AHEAD = 2
 """Batches decoded ahead of the one being asked: enough to hide decoding, little enough to hold in memory."""
-_TRIES = 4
-_FIRST_WAIT_S = 0.5
 _LOOKED_UP = 5_000
 """Keys that the store is asked for at once."""
-_FAILED_BATCHES = 3
-"""Batches in a row that may fail before the model is taken to be broken."""
 
 Progress = Callable[[int, int], None]
 _Played: TypeAlias = "tuple[PlayedAudio, ...] | AudioError"
 _Answers: TypeAlias = "dict[bytes, tuple[Response, dict[str, object]]]"
+_Failures: TypeAlias = "dict[bytes, tuple[str, bool]]"
+"""Messages, and whether asking again would fail again."""
+_Write: TypeAlias = Callable[[_Answers, _Failures, "dict[bytes, Response]"], None]
 
 
 CANARIES = 60
@@ -116,37 +115,6 @@ _LAST_DAY = 253_402_300_799.0
 """The end of the year 9999: a clock may have been anything."""
 
 
-@dataclass
-class Time:
-    """Seconds by the clock."""
-
-    loading_s: float = 0.0
-    """Within ``Model.load``."""
-    model_s: float = 0.0
-    """Within ``Model.ask``, without waiting for other workers where they share it."""
-    asking_s: float = 0.0
-    """From the first to the last missing answer, without the loading."""
-    planned_s: float = 0.0
-    """The clips of all planned batches, added up."""
-    filled_s: float = 0.0
-    """What the front end makes of them."""
-    planned_batches: float = 0.0
-    """How many those are."""
-    full_batches: float = 0.0
-    """How many they would be if each took up all the seconds that it may."""
-    features_s: float = 0.0
-    """Within ``Model.ask``, making tensors of prompts and clips, where the model tells."""
-    generate_s: float = 0.0
-    """Within ``Model.ask``, generating tokens, where the model tells."""
-
-    def add_batch(self, durations_s: Sequence[float], limits: Limits) -> None:
-        """Count a planned batch: every clip is filled up to the longest, or to the front end's own length."""
-        window_s = limits.max_clip_s or float("inf")
-        played = [min(duration_s, window_s) for duration_s in durations_s]
-        self.planned_s += sum(played)
-        self.filled_s += len(played) * max(limits.pads_to_s or 0.0, max(played, default=0.0))
-
-
 @dataclass(frozen=True)
 class _Batch:
     """Requests to be asked together, with their answers' keys."""
@@ -174,7 +142,7 @@ class BatchExecutor:
         self.counts = Counts()
         self.failed_canaries: list[SampleFailure] = []
         self.time = Time()
-        self._failed_in_a_row = 0
+        self._flights = BatchesInFlight(handle, self.time)
 
     def execute(
         self,
@@ -213,6 +181,7 @@ class BatchExecutor:
             incomplete = (batch for batch in positions if any(keys[i] not in responses for i in batch))
             todo = (self._batch(requests, keys, batch) for batch in incomplete)
             responses |= self._execute_missing(todo, len(responses), len(keys))
+            self.counts.oom_splits += self._flights.taken_splits()
             self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
         return {request.key: responses[key] for request, key in zip(requests, keys, strict=True)}
 
@@ -254,20 +223,23 @@ class BatchExecutor:
         drawn = sorted(places, key=lambda i: hashlib.sha256(salt + keys[i]).digest())[:left]
         batches = full_batches(array("I", sorted(drawn)), planned, self.handle.limits)
         todo = (self._batch(requests, keys, batch) for batch in batches)
-        with closing(self._decoded_ahead(todo, eager=True)) as stream:
+        ids = {keys[i]: requests[i].sample_id for i in drawn}
+
+        def write(answers: _Answers, failures: _Failures, failed: dict[bytes, Response]) -> None:
+            self.counts.noise += self._store.put_batch(answers, {}).noise
+            self.counts.canaries += len(answers)
+            self.counts.differing += sum(
+                _texts(response) != _texts(reused[key]) for key, (response, _) in answers.items()
+            )
+            self.counts.failed_again += len(failures)
+            self.failed_canaries += [
+                SampleFailure(ids[key], f"asked again: {text}") for key, (text, _) in failures.items()
+            ]
+
+        with self._flights, closing(self._decoded_ahead(todo, eager=True)) as stream:
             for batch, audio in stream:
-                answers, failures, _ = self._asked(batch, audio)
-                written = self._store.put_batch(answers, {})
-                self.counts.noise += written.noise
-                self.counts.canaries += len(answers)
-                self.counts.differing += sum(
-                    _texts(response) != _texts(reused[key]) for key, (response, _) in answers.items()
-                )
-                self.counts.failed_again += len(failures)
-                ids = dict(zip(batch.keys, (request.sample_id for request in batch.requests), strict=True))
-                self.failed_canaries += [
-                    SampleFailure(ids[key], f"asked again: {text}") for key, (text, _) in failures.items()
-                ]
+                self._flights.make_room()
+                self._ask(batch, audio, write)
 
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
         batch_keys = tuple(keys[i] for i in positions)
@@ -278,136 +250,106 @@ class BatchExecutor:
     def _execute_missing(self, batches: Iterable[_Batch], stored: int, total: int) -> dict[bytes, Response]:
         responses: dict[bytes, Response] = {}
         waiting: list[_Batch] = []
-        with closing(self._decoded_ahead(batches, eager=True)) as stream:
-            for batch, audio in stream:
-                with self._batch_lock(batch, wait=False) as is_ours:
-                    if is_ours:
-                        responses |= self._execute_batch(batch, audio)
+
+        def done(more: Mapping[bytes, Response]) -> None:
+            responses.update(more)
+            self._progress(stored + len(responses), total)
+
+        with self._flights:
+            with closing(self._decoded_ahead(batches, eager=True)) as stream:
+                for batch, audio in stream:
+                    self._flights.make_room()
+                    if (locks := self._locked(batch, wait=False)) is not None:
+                        self._execute_batch(batch, audio, locks, done)
                     else:
                         waiting.append(batch)
-                self._progress(stored + len(responses), total)
-        # Whoever holds these batches will most likely answer them: decode only if it does not.
-        with closing(self._decoded_ahead(waiting, eager=False)) as stream:
-            for batch, audio in stream:
-                with self._batch_lock(batch, wait=True):
-                    responses |= self._execute_batch(batch, audio)
-                self._progress(stored + len(responses), total)
+                        done({})
+            # Whoever holds these batches will most likely answer them: decode only if it does not.
+            with closing(self._decoded_ahead(waiting, eager=False)) as stream:
+                for batch, audio in stream:
+                    self._flights.make_room()
+                    if (locks := self._locked(batch, wait=False)) is None:
+                        # Who waits holds nothing, or two processes could wait for one another.
+                        self._flights.land_all()
+                        locks = self._locked(batch, wait=True)
+                    assert locks is not None
+                    self._execute_batch(batch, audio, locks, done)
         return responses
 
-    @contextmanager
-    def _batch_lock(self, batch: _Batch, wait: bool) -> Iterator[bool]:
-        """Holds the batch's locks within the block; yields whether all of them could be had."""
-        # Locks are taken in one order everywhere, so that two waiting processes cannot hold what the other wants.
-        acquired: list[bytes] = []
-        for key in sorted(batch.lock_keys):
-            if not self._locks.acquire(key, wait):
-                break
-            acquired.append(key)
-        try:
-            yield len(acquired) == len(batch.lock_keys)
-        finally:
-            for key in acquired:
-                self._locks.release(key)
+    def _locked(self, batch: _Batch, wait: bool) -> ExitStack | None:
+        """The batch's locks, to be closed; None where not all of them can be had."""
+        with ExitStack() as locks:
+            # In one order everywhere, so that two waiting processes cannot hold what the other wants.
+            for key in sorted(batch.lock_keys):
+                if not self._locks.acquire(key, wait):
+                    return None
+                locks.callback(self._locks.release, key)
+            return locks.pop_all()
 
-    def _execute_batch(self, batch: _Batch, audio: _Decoding) -> dict[bytes, Response]:
-        """The batch's responses: from the store when another process was quicker, else from the model."""
-        stored, earlier = self._stored_responses(batch.keys)
-        if len(stored) == len(batch.keys) or (stored and not self.handle.planned):
-            self.counts.known += len(stored)
-            self._count_reused(stored, earlier)
-        if len(stored) == len(batch.keys):
-            return stored
-        if not self.handle.planned and stored:
-            left = [i for i, key in enumerate(batch.keys) if key not in stored]
-            batch = self._batch(batch.requests, batch.keys, left)
-        answers, failures, failed = self._asked(batch, audio)
-        written = self._store.put_batch(answers, failures, self._fresh)
-        self.counts.asked += len(answers)
-        self.counts.noise += written.noise
-        self.counts.repaired += written.repaired
-        # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
-        return failed | stored | written.responses
+    def _execute_batch(
+        self, batch: _Batch, audio: _Decoding, locks: ExitStack, done: Callable[[Mapping[bytes, Response]], None]
+    ) -> None:
+        """Call ``done`` with the batch's responses: from the store when another process was quicker, else from the
+        model, once it has answered and its answers are written. The locks are released then, or by an error.
+        """
+        with locks:
+            stored, earlier = self._stored_responses(batch.keys)
+            if len(stored) == len(batch.keys) or (stored and not self.handle.planned):
+                self.counts.known += len(stored)
+                self._count_reused(stored, earlier)
+            if len(stored) == len(batch.keys):
+                done(stored)
+                return
+            if not self.handle.planned and stored:
+                left = [i for i, key in enumerate(batch.keys) if key not in stored]
+                batch = self._batch(batch.requests, batch.keys, left)
 
-    def _asked(
-        self, batch: _Batch, audio: _Decoding
-    ) -> tuple[_Answers, dict[bytes, tuple[str, bool]], dict[bytes, Response]]:
-        """What the model answers now, with traces of what it was played; what failed, for the store and as it is."""
-        failures: dict[bytes, tuple[str, bool]] = {}
+            def write(answers: _Answers, failures: _Failures, failed: dict[bytes, Response]) -> None:
+                written = self._store.put_batch(answers, failures, self._fresh)
+                self.counts.asked += len(answers)
+                self.counts.noise += written.noise
+                self.counts.repaired += written.repaired
+                # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
+                done(failed | stored | written.responses)
+
+            self._ask(batch, audio, write, locks)
+
+    def _ask(self, batch: _Batch, audio: _Decoding, write: _Write, locks: ExitStack | None = None) -> None:
+        """Begin to ask the model. ``write`` is called with what it answered and traces of what it was played, and with
+        what failed, for the store and as it is; ``locks`` are closed after that.
+        """
+        failures: _Failures = {}
         failed: dict[bytes, Response] = {}
         playable: list[tuple[bytes, Ask]] = []
-        for key, request, played in zip(batch.keys, batch.requests, audio.results(batch.requests), strict=True):
+        started = time.perf_counter()
+        results = audio.results(batch.requests)
+        self.time.decode_wait_s += time.perf_counter() - started
+        for key, request, played in zip(batch.keys, batch.requests, results, strict=True):
             if isinstance(played, AudioError):
                 failures[key] = (message(played), not isinstance(played, FileUnreachable))
                 failed[key] = Response(error=failures[key][0], lasting=True)
             else:
                 playable.append((key, Ask(request, played)))
-        responses, share_s = self._model_responses([ask for _, ask in playable])
-        answers: _Answers = {}
-        for (key, ask), response in zip(playable, responses, strict=True):
-            if response.error is not None:
-                failures[key] = (message(response.error) or "the model gave no reason", False)
-                failed[key] = Response(error=failures[key][0], lasting=response.lasting)
-                continue
-            truncated_s = tuple(played.truncated_s for played in ask.audio)
-            response = replace(
-                response,
-                truncated_s=truncated_s if any(truncated_s) else (),
-                share_s=share_s if response.share_s is None else response.share_s,
-            )
-            traces = [
-                {"pcm": p.pcm_digest, "frames": p.frames, "rate_hz": p.source_rate_hz, "decoder": p.decoder}
-                for p in ask.audio
-            ]
-            answers[key] = (response, {"audio": traces})
-        return answers, failures, failed
 
-    def _model_responses(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
-        """The model's responses, and each one's share of the seconds that the model took for them."""
-        if not asks:
-            return [], 0.0
-        started = time.perf_counter()
-        model = self.handle.ready()
-        self.time.loading_s += time.perf_counter() - started
-        splits, spent = self.handle.oom_splits, self.handle.seconds
-        for attempt in range(_TRIES):
+        def land(responses: Sequence[Response]) -> None:
+            answers: _Answers = {}
+            for (key, ask), response in zip(playable, responses, strict=True):
+                if response.error is not None:
+                    failures[key] = (message(response.error) or "the model gave no reason", False)
+                    failed[key] = Response(error=failures[key][0], lasting=response.lasting)
+                    continue
+                truncated_s = tuple(played.truncated_s for played in ask.audio)
+                traces = [
+                    {"pcm": p.pcm_digest, "frames": p.frames, "rate_hz": p.source_rate_hz, "decoder": p.decoder}
+                    for p in ask.audio
+                ]
+                whole = replace(response, truncated_s=truncated_s if any(truncated_s) else ())
+                answers[key] = (whole, {"audio": traces})
             started = time.perf_counter()
-            try:
-                responses = model.ask(asks)
-                break
-            except TransientError as error:
-                if attempt == _TRIES - 1:
-                    return self._failed_responses(asks, error, f"{error} (asked {_TRIES} times)"), 0.0
-                time.sleep(_FIRST_WAIT_S * 2**attempt)
-            except FatalError:
-                raise
-            except SampleError as error:
-                return [Response(error=str(error))] * len(asks), 0.0
-            except Exception as error:
-                return self._failed_responses(asks, error, f"{type(error).__name__}: {error}"), 0.0
-        wall_s = time.perf_counter() - started
-        given = responses if isinstance(responses, Sequence) else [responses]
-        if strange := [type(each).__name__ for each in given if not isinstance(each, Response)]:
-            raise FatalError(f"{self.handle.spec} gave {strange[0]}: ask must return a list of Response")
-        # A model that workers share gives each answer's share: the clock counts waiting for other workers' batches too.
-        shares_s = [response.share_s for response in responses if response.share_s is not None]
-        self.time.model_s += sum(shares_s) if len(shares_s) == len(asks) else wall_s
-        self.counts.oom_splits += self.handle.oom_splits - splits
-        for name, seconds in self.handle.seconds.items():
-            setattr(self.time, name, getattr(self.time, name) + seconds - spent.get(name, 0.0))
-        self._failed_in_a_row = 0
-        if len(responses) != len(asks):
-            raise FatalError(f"{self.handle.spec} gave {len(responses)} answers to {len(asks)} requests")
-        return responses, wall_s / len(asks)
+            write(answers, failures, failed)
+            self.time.commit_s += time.perf_counter() - started
 
-    def _failed_responses(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
-        # What passes is of the way to the model, all else of its code, which its author has to mend.
-        passes = isinstance(error, TransientError)
-        self._failed_in_a_row += 1
-        if self._failed_in_a_row >= _FAILED_BATCHES:
-            batches = f"{_FAILED_BATCHES} batches in a row"
-            kind = InfrastructureError if passes else FatalError
-            raise kind(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
-        return [Response(error=why, lasting=not passes)] * len(asks)
+        self._flights.begin([ask for _, ask in playable], land, locks)
 
     def _decoded_ahead(self, batches: Iterable[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")

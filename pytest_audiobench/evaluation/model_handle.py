@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
@@ -12,7 +13,8 @@ import msgspec
 
 from pytest_audiobench.evaluation.batch_plan import PLAN
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model, Reply
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord
 
@@ -108,6 +110,23 @@ class ModelHandle:
         heard = f"{limits.rate_hz} Hz, {limits.max_clip_s} s"
         batches = f"plan {PLAN}, {limits.max_batch} requests, {limits.max_batch_s} s" if self.planned else ""
         return {"fingerprint": self.fingerprint, "heard": heard, "batches": batches}
+
+    @property
+    def in_flight(self) -> int:
+        """How many batches it may be asked at once."""
+        return int(getattr(self._model, "in_flight", 1))
+
+    def begin(self, batch: Sequence[Ask]) -> Reply:
+        """Ask the model, which is loaded: elsewhere where it can, else here, so that the reply is there at once."""
+        begin: Callable[[Sequence[Ask]], Reply] | None = getattr(self._model, "begin", None)
+        if begin is not None:
+            return begin(batch)
+        reply: Future[list[Response]] = Future()
+        try:
+            reply.set_result(self._model.ask(batch))
+        except Exception as error:
+            reply.set_exception(error)
+        return reply
 
     def ready(self) -> Model:
         """The model, loaded."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.batch_executor import Time
+from pytest_audiobench.evaluation.batches_in_flight import Time
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.records.run import MetricRecord
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_audiobench.models.messages import TASKS, Ask, Response
 
@@ -54,6 +54,19 @@ class Hearing(NamedTuple):
     """What showed it or why nothing did, in a few words."""
 
 
+class Reply(Protocol):
+    """The responses to a batch that was begun, as a :class:`concurrent.futures.Future` has them."""
+
+    def result(self) -> list[Response]:
+        """Wait for them. Raises as ``ask``."""
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        """Have ``fn`` called once they are there, on any thread, or at once if they are."""
+
+    def cancel(self) -> bool:
+        """Call the asking off: nobody waits for them."""
+
+
 class Model(Protocol):
     """A handle on a model: cheap to make, no weights until :meth:`load`.
 
@@ -69,9 +82,10 @@ class Model(Protocol):
     (where it is asked, if its fingerprint can be had without asking), ``judgings`` (the names of the judgings whose
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
-    ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``seconds`` (a mapping of
-    ``features_s`` and ``generate_s``: what asking was spent on so far), ``missing_parts`` (a function:
-    what asking lacks, such as a library or a key, with the remedy, or ""; called before anything is asked).
+    ``begin`` (a function: as ``ask``, but it returns a :class:`Reply` at once, for up to ``in_flight`` batches at a
+    time), ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``seconds`` (a mapping of
+    ``features_s`` and ``generate_s``: what asking was spent on so far), ``missing_parts`` (a function: what asking
+    lacks, such as a library or a key, with the remedy, or ""; called before anything is asked).
     """
 
     spec: str
@@ -97,6 +111,15 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Free memory and devices."""
+
+
+def awaited(reply: Reply) -> list[Response]:
+    """The responses; who is interrupted meanwhile calls them off."""
+    try:
+        return reply.result()
+    except BaseException:
+        reply.cancel()
+        raise
 
 
 def missing_library(extras: Mapping[str, str]) -> str:

@@ -58,9 +58,13 @@ def session_of(config: pytest.Config) -> EvalSession:
             line = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
             place, line = controller_of(config).place, _terminal_progress(config)
-        config.stash[SESSION] = EvalSession(config, options, place, line)
-    session: EvalSession = config.stash[SESSION]
-    return session
+        config.stash[SESSION] = session = EvalSession(config, options, place, line)
+        if not run and config.getoption("dist", "no") == "no":
+            controller = controller_of(config)
+            session.devices_here = partial(controller.devices_without_workers, config)
+            session.start_devices = partial(controller.start_devices, config)
+    known: EvalSession = config.stash[SESSION]
+    return known
 
 
 def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import (
+    CHOSEN,
     CONTROLLER,
     INSTRUMENT,
     LOOKED_UP,
@@ -22,9 +23,10 @@ from pytest_audiobench.plugin.stash import (
     RUNNING,
     UNAVAILABLE,
 )
-from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, STARTED, chosen_devices, visible_gpus
+from pytest_audiobench.plugin.workers import BASELINE, CPU, DEVICES, RUN, STARTED, chosen_devices, visible_gpus
 
 if TYPE_CHECKING:
+    from pytest_audiobench.models.device.client import Address
     from pytest_audiobench.plugin.device_pool import DevicePool
     from pytest_audiobench.plugin.progress import WorkersLine
     from pytest_audiobench.records.run import RunRecord
@@ -89,19 +91,33 @@ class Controller:
                 self._last = last.place
         return self._last
 
-    def device_of_next_worker(self, config: pytest.Config) -> list[str] | None:
-        """The address of the process that a new worker shares; None where workers load their models themselves."""
+    def devices_of_next_worker(self, config: pytest.Config) -> list[Address]:
+        """The addresses of the processes that a new worker shares, that of its own device first, and of others of that
+        kind, whose answers are the same; none where workers load their models themselves.
+        """
         self._workers += 1
-        if self._workers == 1 and (devices := shared_devices(config)):
+        if self._workers == 1:
+            self._choose(shared_devices(config))
+        if self._devices is None:
+            return []
+        own = (self._workers - 1) % len(self._devices.addresses)
+        addresses = [*self._devices.addresses[own:], *self._devices.addresses[:own]]
+        return [address for address in addresses if (address.device == CPU) == (addresses[0].device == CPU)]
+
+    def devices_without_workers(self, config: pytest.Config) -> list[Address]:
+        """The addresses of the processes that this one asks, where several devices are named; else none."""
+        if self._devices is None and len(devices := config.stash.get(CHOSEN, [])) > 1:
+            self._choose(devices)
+        return [] if self._devices is None else self._devices.addresses
+
+    def _choose(self, devices: Sequence[str]) -> None:
+        if devices:
             from pytest_audiobench.plugin.device_pool import DevicePool
 
             self._devices = DevicePool(devices, self.place)
-        if self._devices is None:
-            return None
-        return list(self._devices.addresses[(self._workers - 1) % len(self._devices.addresses)])
 
     def start_devices(self, config: pytest.Config) -> None:
-        """Start the processes that workers share, now that there are evals to run."""
+        """Start the devices' processes, now that there are evals to run, or answers to ask for."""
         if self._devices is not None:
             files = {nodeid.partition("::")[0] for nodeid in self.expected}
             self._devices.start(config, [config.rootpath / name for name in sorted(files)])
@@ -245,7 +261,7 @@ def configure_node(node: Any) -> None:
     node.workerinput[STARTED] = controller.place.started
     node.workerinput[BASELINE] = controller.settled_baseline(node.config)
     with user_errors():
-        node.workerinput[DEVICE] = controller.device_of_next_worker(node.config)
+        node.workerinput[DEVICES] = list(map(list, controller.devices_of_next_worker(node.config)))
     if options.starts_servers:
         from pytest_audiobench.plugin import model_server
 

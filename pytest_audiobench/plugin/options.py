@@ -69,8 +69,8 @@ _LISTS = {
     "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
     "devices": (
         "DEVICE[,DEVICE…]",
-        "with -n: load an in-process model once on each of these (0, cuda:1, cpu), shared by the workers "
-        "(default: every visible GPU; without one, each worker loads its own)",
+        "load an in-process model once on each of these (0, cuda:1, cpu), which share every eval's batches, and which "
+        "the workers of -n share (default with -n: every visible GPU; without one, each worker loads its own)",
     ),
     "store": ("FILE", "where answers are stored (default .audiobench/store.sqlite); further ones are only read"),
 }

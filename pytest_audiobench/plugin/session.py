@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from pytest_audiobench.plugin.hookspecs import Registration, registration_of
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
-from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
+from pytest_audiobench.plugin.workers import BASELINE, DEVICES, worker_input
 from pytest_audiobench.records.run import HearingRecord, ModelRecord
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class EvalSession:
         self.unknown_data: list[str] = []
         """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.reuse = Reuse()
+        self.devices_here: Callable[[], Sequence[Sequence[str]]] = tuple
+        """The addresses of devices' processes that this one asks without being a worker, and what starts them."""
+        self.start_devices: Callable[[], None] = lambda: None
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
 
@@ -256,15 +259,21 @@ class EvalSession:
 
     def _handle_on(self, spec: ModelSpec, judge: bool = False) -> ModelHandle:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
-        model, address = self.model_of(spec, judge), worker_input(self.config).get(DEVICE)
-        if address is not None and getattr(model, "in_process", False):
+        model = self.model_of(spec, judge)
+        if getattr(model, "in_process", False) and (addresses := self._devices()):
             from pytest_audiobench.models.device.client import Address, SharedModel
 
-            self.place.shared.add(spec.alias)
-            model = SharedModel(model, spec, Address(*address))
+            if worker_input(self.config):
+                self.place.shared.add(spec.alias)
+            model = SharedModel(model, spec, [Address(*address) for address in addresses], self.start_devices)
         handle = ModelHandle(spec.alias, model, make_way=self._make_way)
         self._all_handles.append(handle)
         return handle
+
+    def _devices(self) -> Sequence[Sequence[str]]:
+        """The addresses of the devices' processes, where the run has any."""
+        values = worker_input(self.config)
+        return values.get(DEVICES, ()) if values else self.devices_here()
 
     def _make_way(self) -> None:
         """Close what fills a device: a judge is loaded when the model has answered, and the other way round."""

@@ -21,6 +21,9 @@ RUNNING = "audiobench-controller"
 INDEX: pytest.StashKey[Any] = pytest.StashKey()
 """On config: the ``DeclarationIndex``. Present once a file without code was collected."""
 
+CHOSEN: pytest.StashKey[list[str]] = pytest.StashKey()
+"""On config: the devices of ``--ab-devices`` in a run without workers."""
+
 RUN_FILE: pytest.StashKey[list[str]] = pytest.StashKey()
 """On config: lines about the run file of ``--ab-config``, the first of which says what it gave."""
 

@@ -13,12 +13,13 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.stash import CHOSEN
 
 RUN = "audiobench_run"
 """The key in ``workerinput`` under which the controller names the run."""
 
-DEVICE = "audiobench_device"
-"""The key under which it gives a worker the address of its device's process."""
+DEVICES = "audiobench_devices"
+"""The key under which it gives a worker the addresses of the devices' processes, its own device's first."""
 
 STARTED = "audiobench_started"
 """The key under which it says when the run started, in seconds since 1970."""
@@ -47,19 +48,20 @@ def is_first(config: pytest.Config) -> bool:
 
 
 def place_on_device(config: pytest.Config) -> None:
-    """See what the device's process sees (a model's dtype follows from its device), without workers the one of
-    ``--ab-devices`` (UsageError for several); else share the cores.
+    """See what the device's process sees (a model's dtype follows from its device), without workers the first of
+    ``--ab-devices`` (UsageError for a GPU and the CPU); else share the cores.
     """
     values = worker_input(config)
-    if shared := values.get(DEVICE):
-        os.environ.update(environment_of(shared[2]))
+    if shared := values.get(DEVICES):
+        os.environ.update(environment_of(shared[0][2]))
     elif values:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         os.environ.setdefault("AUDIOBENCH_THREADS", str(max(1, cores // int(values["workercount"]))))
     elif config.getoption("dist", "no") == "no":
         devices = chosen_devices(read_options(config).devices)
-        if len(devices) > 1:
-            raise UsageError(f"--ab-devices names {len(devices)} devices for a run without workers: add -n")
+        if CPU in devices and {*devices} != {CPU}:
+            raise UsageError("--ab-devices names a GPU and cpu, where answers differ: name one kind, or add -n")
+        config.stash[CHOSEN] = devices  # of those that are visible now
         os.environ.update(environment_of(devices[0]))
 
 

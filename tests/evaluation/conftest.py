@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.evaluation import batch_executor
+from pytest_audiobench.evaluation import batches_in_flight
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.model_handle import ModelHandle
@@ -43,5 +43,5 @@ def executor_of(store: Store, locks: BatchLocks) -> Callable[..., BatchExecutor]
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long was waited before each further try: nobody waits in a test."""
     seconds: list[float] = []
-    monkeypatch.setattr(batch_executor.time, "sleep", seconds.append)
+    monkeypatch.setattr(batches_in_flight.time, "sleep", seconds.append)
     return seconds

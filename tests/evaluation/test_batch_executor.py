@@ -12,7 +12,7 @@ import soundfile
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError, TransientError
-from pytest_audiobench.evaluation import batch_executor, batch_plan
+from pytest_audiobench.evaluation import batch_executor, batch_plan, batches_in_flight
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.model_handle import ModelHandle
@@ -478,7 +478,7 @@ def test_all_outputs_of_an_answer_are_kept(executor_of, store):
 
 
 def test_the_seconds_of_planned_batches_add_up_with_what_fills_them() -> None:
-    time = batch_executor.Time()
+    time = batches_in_flight.Time()
     time.add_batch([1.0, 3.0], Limits())
     assert (time.planned_s, time.filled_s) == (4.0, 6.0)
     time.add_batch([1.0, 9.0], Limits(max_clip_s=5.0))

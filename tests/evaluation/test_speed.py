@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_audiobench.evaluation.batch_executor import Time
+from pytest_audiobench.evaluation.batches_in_flight import Time
 from pytest_audiobench.evaluation.speed import figures, together
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.model import Limits

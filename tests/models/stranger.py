@@ -43,7 +43,7 @@ class Stranger(ThreadingHTTPServer):
         self.health = []
         self.faults, self.batches, self.headers = [], [], []
         self.counts_tokens, self.log, self.die_after, self.deaf, self.strict = True, None, None, False, True
-        self.constant = None
+        self.constant, self.looks = None, 0
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -123,6 +123,7 @@ class Handler(BaseHTTPRequestHandler):
             state = server.health.pop(0) if server.health else 200
             self.say(state, {"status": "ok" if state == 200 else "loading"})
         elif self.path == "/info":
+            server.looks += 1
             info = server.info.pop(0) if isinstance(server.info, list) and len(server.info) > 1 else server.info
             self.say(200, info[0] if isinstance(info, list) else info)
         else:

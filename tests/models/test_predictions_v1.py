@@ -81,6 +81,61 @@ def test_several_batches_are_in_flight_only_when_asked_for(stranger, http_model,
     assert texts(model.ask(tone_asks(6))) == tones(6)
 
 
+def test_the_calls_of_the_next_batch_follow_those_of_one_that_takes_long(stranger, http_model, tone_asks):
+    """The first call is answered when all others have come: whoever waits for its batch first never sends them."""
+    server, first, others = stranger(max_batch_size=1), tone_asks(1), tone_asks(12)
+    model = http_model(server, concurrency="2")
+    assert texts(model.ask(first)) == tones(1)
+    answered = threading.Semaphore(0)
+
+    def last(handler, asked):
+        for _ in range(11):
+            assert answered.acquire(timeout=60)
+        handler.reply(asked)
+
+    def counted(handler, asked):
+        handler.reply(asked)
+        answered.release()
+
+    server.faults += [last, *[counted] * 11]
+    assert model.in_flight > 1
+    begun = [model.begin(others[start : start + 4]) for start in (0, 4, 8)]
+    assert [text for reply in begun for text in texts(reply.result())] == tones(12)
+
+
+def test_batches_at_once_share_the_look_at_who_answers(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server, concurrency="2")
+    model.load()
+    before, answered = server.looks, threading.Barrier(2, timeout=60)
+
+    def together(handler, asked):
+        answered.wait()
+        handler.reply(asked)
+
+    server.faults += [together] * 2
+    begun = [model.begin(tone_asks(4)), model.begin(tone_asks(4))]
+    assert [texts(reply.result()) for reply in begun] == [tones(4)] * 2
+    # Once before, since nothing else was on its way, and once or twice after.
+    assert server.looks - before <= 3
+
+
+def test_a_server_may_be_believed_to_hear(stranger, http_model, tone_asks):
+    """As one that counts words and no audio, which the probe takes for deaf."""
+    server = stranger()
+    server.deaf, server.strict = True, False
+    with pytest.raises(FatalError, match="does not hear"):
+        http_model(server).load()
+    before = len(server.batches)
+    model = http_model(server, probe="no")
+    model.load()
+    assert model.hearing.status == "unproven"
+    assert len(server.batches) == before
+    assert texts(model.ask(tone_asks(2))) == tones(2)
+    with pytest.raises(UsageError, match="probe"):
+        http_model(server, probe="maybe")
+
+
 def test_what_is_sent_is_the_contracts_request_and_no_more(stranger, http_model, heard, ask_about):
     server = stranger()
     sound = heard(np.array([0.5, -0.25, 1.0, -1.0, 2.0], dtype=np.float32), rate_hz=16_000)

@@ -20,7 +20,7 @@ class ToneModel:
     """Names the option whose frequency is nearest to the loudest one, or without options that frequency itself; its
     habits come from the options.
 
-    log=FILE      a line for every sample that it is asked about
+    log=FILE      a line for every sample that it is asked about; pids=yes: with the process that was asked
     batching=…    planned or opaque
     die=ID        the process ends when it is asked about that sample: exit, kill or hang
     sleepy=S      seconds that it takes for a batch
@@ -88,7 +88,7 @@ class ToneModel:
     def _log(self, text):
         if "log" in self._options:
             with open(self._options["log"], "a") as file:
-                file.write(text + "\n")
+                file.write(f"{text}@{os.getpid()}\n" if self._options.get("pids") else text + "\n")
 
 
 def pytest_audiobench_register(registration):

@@ -111,10 +111,74 @@ def test_an_empty_list_of_devices_names_none(suite, workers):
     assert suite.run(workers, "--ab-devices=,").ret == 0
 
 
-def test_several_devices_need_workers(evals):
-    result = evals.run("--ab-devices=cpu,cpu")
+ONE_EVAL = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+
+
+@pytest.fixture
+def one_eval(suite):
+    suite.tones()
+    suite.write(test_tones=ONE_EVAL)
+    return suite
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",), ("-n8",)])
+def test_the_devices_share_one_eval(one_eval, workers):
+    """The answers of one device, each asked for once: the process in which it was is in the log."""
+    assert one_eval.run("--ab-store=alone.sqlite").ret == 0
+    alone, folder = one_eval.last()
+    args = (*workers, "--ab-devices=cpu,cpu,cpu", "--ab-store=new.sqlite")
+    assert one_eval.run(*args, shared="yes", log="log", sleepy="0.05", pids="yes").ret == 0
+    run, other = one_eval.last()
+    assert run["hashes"] == alone["hashes"]
+    assert (other / "scored_predictions.jsonl").read_bytes() == (folder / "scored_predictions.jsonl").read_bytes()
+    counts = lines(one_eval)
+    pids = {name.partition("@")[2] for name in counts if name.startswith("load@")}
+    assert len(pids) == 3
+    asked = Counter(name.partition("@")[0] for name in counts if not name.startswith("load@"))
+    assert asked == {f"tone-{n}": 1 for n in range(40)}
+    assert {name.partition("@")[2] for name in counts} == pids
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_an_eval_on_several_devices_that_is_killed_goes_on(one_eval, workers):
+    """Of what was answered at most the batches on their way are asked twice: two on each device."""
+    args = (*workers, "--ab-devices=cpu,cpu")
+    command = [sys.executable, "-m", "pytest", *args, "-p", "no:cacheprovider"]
+    command += ["--ab-model=tone:one,shared=yes,log=log,sleepy=0.2"]
+    with subprocess.Popen(command, cwd=one_eval.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        _until(lambda: (one_eval.path / "log").exists() and sum(lines(one_eval).values()) >= 14)
+        os.kill(run.pid, signal.SIGKILL)
+    _until(lambda: not _device_processes(one_eval.path))
+    assert one_eval.run(*args, model="tone:one,shared=yes,log=log,sleepy=0.2").ret == 0
+    run, _ = one_eval.last()
+    counts = lines(one_eval)
+    counts.pop("load")
+    assert set(counts) == {f"tone-{n}" for n in range(40)}
+    assert sum(counts.values()) <= 40 + 4 * 4
+    assert one_eval.run("--ab-store=alone.sqlite", model="tone:one").ret == 0
+    assert one_eval.last()[0]["hashes"] == run["hashes"]
+
+
+def test_devices_of_a_run_without_workers_are_started_when_something_is_asked(one_eval):
+    args = ("--ab-devices=cpu,cpu",)
+    assert one_eval.run(*args, shared="yes").ret == 0
+    _, folder = one_eval.last()
+    assert len(list((folder / "devices").iterdir())) == 2
+    assert one_eval.run(*args, shared="yes").ret == 0
+    _, folder = one_eval.last()
+    assert not (folder / "devices").exists()
+
+
+def test_one_eval_has_devices_of_one_kind(one_eval, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937")
+    result = one_eval.run("--ab-devices=0,cpu")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*2 devices for a run without workers: add -n*"])
+    result.stderr.fnmatch_lines(["*--ab-devices names a GPU and cpu*"])
 
 
 def test_what_a_conftest_prints_is_no_word_of_the_process(evals):
@@ -417,7 +481,7 @@ def share(tmp_path_factory):
         threading.Thread(target=host.serve, args=told, daemon=True).start()
         assert ready.wait(60)
         specs = specs or (ModelSpec("echo", "echo", "one", {}, "echo:one"),)
-        shared.extend(SharedModel(make(spec), spec, address) for spec in specs)
+        shared.extend(SharedModel(make(spec), spec, [address]) for spec in specs)
         return shared if len(specs) > 1 else shared[0]
 
     yield started

@@ -118,7 +118,8 @@ def _known_error(error: Exception) -> Exception:
 
 
 def _ask(model: Model, batch: Sequence[Ask]) -> dict[str, Any]:
-    splits, started = getattr(model, "oom_splits", 0), time.perf_counter()
+    splits, spent = getattr(model, "oom_splits", 0), dict(getattr(model, "seconds", {}))
+    started = time.perf_counter()
     responses = model.ask(batch)
     share_s = (time.perf_counter() - started) / max(1, len(responses))
     return {
@@ -126,4 +127,5 @@ def _ask(model: Model, batch: Sequence[Ask]) -> dict[str, Any]:
         "responses": [replace(response, share_s=share_s) for response in responses],
         "oom_splits": getattr(model, "oom_splits", 0) - splits,
         "peak_memory_bytes": getattr(model, "peak_memory_bytes", None),
+        "seconds": {name: s - spent.get(name, 0.0) for name, s in getattr(model, "seconds", {}).items()},
     }

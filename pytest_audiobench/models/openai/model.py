@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import TASKS, Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits, missing_library
+from pytest_audiobench.models.model import Hearing, Limits, Reply, awaited, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
@@ -33,8 +33,10 @@ OPTIONS = (
     *("probe", "rate", "revision", "serve", "stream", "timeout_s"),
 )
 
-_BATCH_TURNS = 4
-"""Requests in a batch for each that may be on its way: the last ones of a batch leave turns unused."""
+_BATCHES = 8
+"""Batches that are asked at once, each of as many requests as may be on their way: the next ones take the turns that
+the last requests of a batch leave, also where a few of them take long.
+"""
 _TYPICAL_S = 30.0
 _MOST_CLIPS = 64
 _YES_NO = ("yes", "no")
@@ -56,6 +58,7 @@ class OpenAIModel:
     batching: Literal["planned", "opaque"] = "opaque"
     listens = True
     device = "server"
+    in_flight = _BATCHES
 
     def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for an unknown option, or a value that none can have."""
@@ -88,7 +91,7 @@ class OpenAIModel:
 
     @property
     def limits(self) -> Limits:
-        batch = _BATCH_TURNS * self._concurrency
+        batch = self._concurrency
         typed = self._api == "transcriptions"
         return Limits(
             max_batch=batch,
@@ -172,6 +175,10 @@ class OpenAIModel:
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each element; what was answered before a server failed is always handed over."""
+        return awaited(self.begin(batch))
+
+    def begin(self, batch: Sequence[Ask]) -> Reply:
+        """As :meth:`ask`; of all batches together ``concurrency`` requests are on their way."""
         if self._api == "transcriptions":
             other = next((ask.request for ask in batch if ask.request.task != "transcription"), None)
             if other is not None:
@@ -181,7 +188,7 @@ class OpenAIModel:
                 )
         self.load()
         assert self._questioner is not None
-        return self._questioner.ask(batch)
+        return self._questioner.begin(batch)
 
     def close(self) -> None:
         if self._questioner is not None and self._client is not None:
@@ -200,7 +207,7 @@ class OpenAIModel:
             nonlocal counted
             if counted:
                 return Response(error="not asked: enough is known")
-            response = questioner.ask([probe])[0]
+            response = awaited(questioner.begin([probe]))[0]
             if probe.audio and response.error is not None:
                 raise InfrastructureError(f"{self.spec} cannot be asked about a few seconds of sound: {response.error}")
             counted = response.usage.get("audio_tokens", 0) if probe.audio else 0

@@ -14,6 +14,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
@@ -58,8 +59,15 @@ class Adapted(Exception):
     """The server wanted the request in another form, which is now known."""
 
 
+class _Round:
+    """The batches that were begun before a server could not be asked on: what stopped them, and whether it was said."""
+
+    stopped: FatalError | None = None
+    told = False
+
+
 class Questioner:
-    """Asks a server, at most ``concurrency`` requests at a time. Close it when done.
+    """Asks a server, at most ``concurrency`` requests at a time of all batches. Close it when done.
 
     ``gone`` says that the server was waited for in vain: until it answers again it gets one try and no patience, so
     that a server which is down costs a run its patience once and not once for each eval.
@@ -71,8 +79,8 @@ class Questioner:
         self._dialogue, self._spending = dialogue, spending
         self._timeout_s, self._patience_s = timeout_s, patience_s
         self._pace = Pace(concurrency)
-        self._stopped: FatalError | None = None
-        self._lasting = False
+        self._round = _Round()
+        self._open = 0
         self._broken_in_a_row = 0
         self._alive_at = 0.0
         self.gone = False
@@ -80,23 +88,12 @@ class Questioner:
         self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-openai", daemon=True)
         self._thread.start()
 
-    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+    def begin(self, batch: Sequence[Ask]) -> Future[list[Response]]:
         """One response for each element, in order; those that could not be asked carry an error.
 
-        Raises FatalError when none could be answered for a reason that goes beyond them.
+        A FatalError when none could be answered for a reason that goes beyond them.
         """
-        self._raise_stopped()
-        answering = asyncio.run_coroutine_threadsafe(self._all(batch), self._loop)
-        try:
-            responses = answering.result()
-        except BaseException:
-            answering.cancel()
-            raise
-        if all(response.error is not None for response in responses):
-            self._raise_stopped()
-        if not self._lasting:
-            self._taken_stopped()
-        return responses
+        return asyncio.run_coroutine_threadsafe(self._all(batch), self._loop)
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for ``last``, then end the thread."""
@@ -105,37 +102,38 @@ class Questioner:
         self._thread.join()
         self._loop.close()
 
-    def _raise_stopped(self) -> None:
-        """Raise why nothing more can be had, once: whoever asks again after that is given another chance."""
-        if (stopped := self._taken_stopped()) is not None:
-            raise stopped
-
-    def _taken_stopped(self) -> FatalError | None:
-        stopped, self._stopped = self._stopped, None
-        if stopped is not None:
-            self._broken_in_a_row = 0
-        return stopped
-
     async def _all(self, batch: Sequence[Ask]) -> list[Response]:
-        self._alive_at = self._loop.time()
+        if self._round.told and not self._open:
+            # Whoever asks again after that is given another chance.
+            self._round = _Round()
+        round_ = self._round
+        _raise_stopped(round_)
+        if not self._open:
+            self._alive_at = self._loop.time()
+        self._open += 1
         try:
             async with asyncio.TaskGroup() as group:
-                answering = [group.create_task(self._answer(ask)) for ask in batch]
+                answering = [group.create_task(self._answer(ask, round_)) for ask in batch]
         except BaseExceptionGroup as unforeseen:
             # A bug: the group has called off the batch's other requests, so that none is sent behind anyone's back.
             raise unforeseen.exceptions[0] from None
-        return [task.result() for task in answering]
+        finally:
+            self._open -= 1
+        responses = [task.result() for task in answering]
+        if all(response.error is not None for response in responses):
+            _raise_stopped(round_)
+        return responses
 
-    async def _answer(self, ask: Ask) -> Response:
+    async def _answer(self, ask: Ask, round_: _Round) -> Response:
         broken, waits, busy_since = 0, 0, 0.0
         while True:
             async with self._pace.turn() as began:
-                if self._stopped is not None:
-                    return _unasked(self._stopped, "not asked: ")
+                if round_.stopped is not None:
+                    return _unasked(round_.stopped, "not asked: ")
                 try:
                     response = await self._once(ask)
                 except FatalError as error:
-                    return self._stop(error, lasting=True)
+                    return self._stop(round_, error, lasting=True)
                 except SampleError as error:
                     self._is_alive()
                     return Response(error=str(error))
@@ -150,15 +148,16 @@ class Questioner:
                         silence = f"{error}{asks}: no answer within patience_s={self._patience_s:g}"
                         if self._alive_at > busy_since:
                             # It answered others meanwhile: this one request is what it will not have.
-                            return self._given_up(silence)
+                            return self._given_up(round_, silence)
                         self.gone = True
-                        return self._stop(InfrastructureError(f"{silence}; {_KEPT}, or be more patient"), lasting=False)
+                        away = InfrastructureError(f"{silence}; {_KEPT}, or be more patient")
+                        return self._stop(round_, away, lasting=False)
                 except Broken as error:
                     broken += 1
                     if error.slow:
                         self._pace.refused(began)
                     if broken >= (_TRIES_WHEN_SLOW if error.slow else _TRIES):
-                        return self._given_up(f"{error} (asked {broken} times)")
+                        return self._given_up(round_, f"{error} (asked {broken} times)")
                 else:
                     self._is_alive()
                     self._pace.answered()
@@ -204,23 +203,32 @@ class Questioner:
         self._alive_at, self.gone = self._loop.time(), False
         self._broken_in_a_row = 0
 
-    def _given_up(self, why: str) -> Response:
+    def _given_up(self, round_: _Round, why: str) -> Response:
         self._broken_in_a_row += 1
         if self._broken_in_a_row >= _HOPELESS:
             hopeless = InfrastructureError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}")
-            return self._stop(hopeless, lasting=False)
+            return self._stop(round_, hopeless, lasting=False)
         return Response(error=why)
 
-    def _stop(self, error: FatalError, lasting: bool) -> Response:
-        """Send nothing more of this batch, nor of the next if that is ``lasting``: a key, an address, a budget.
+    def _stop(self, round_: _Round, error: FatalError, lasting: bool) -> Response:
+        """Send nothing more of these batches, nor of the next if that is ``lasting``: a key, an address, a budget.
 
         What may have passed by then, a server that broke or was away, does not fail an eval that it has not been
         asked anything for; ``gone`` bounds what asking anew costs.
         """
-        if self._stopped is None:
-            self._stopped, self._lasting = error, lasting
+        if round_.stopped is None:
+            round_.stopped = error
+            self._broken_in_a_row = 0
+            if not lasting:
+                self._round = _Round()
         self._pace.reopen()
         return _unasked(error)
+
+
+def _raise_stopped(round_: _Round) -> None:
+    if round_.stopped is not None:
+        round_.told = True
+        raise round_.stopped
 
 
 def _unasked(error: FatalError, before: str = "") -> Response:

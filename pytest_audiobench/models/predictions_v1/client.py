@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
@@ -103,11 +104,15 @@ class Client:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``, done in the private thread; cancelled when the caller is interrupted."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self.begin(work)
         try:
             return future.result()
         finally:
             future.cancel()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """``work``, being done in the private thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         if self._loop.is_closed():

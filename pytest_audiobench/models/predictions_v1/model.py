@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits, missing_library
+from pytest_audiobench.models.model import Hearing, Limits, Reply, awaited, missing_library
 from pytest_audiobench.models.predictions_v1 import reply
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
@@ -28,7 +28,7 @@ from pytest_audiobench.models.run_server.url import check_address, checked_url, 
 from pytest_audiobench.models.spec import check_options, one_of, pinned_revision, written
 
 KNOWN = (
-    *("batch", "concurrency", "folder", "generation", "hints", "max_s", "payload", "pcm", "placeholder"),
+    *("batch", "concurrency", "folder", "generation", "hints", "max_s", "payload", "pcm", "placeholder", "probe"),
     *("rate", "retry_s", "revision", "serve", "timeout_s", "token_env", "url_file", "wait_s"),
 )
 
@@ -43,6 +43,7 @@ class Settled(NamedTuple):
     rate_hz: int
     batch: int
     concurrency: int
+    probe: bool
     token_env: str | None
 
     def token(self) -> Key | None:
@@ -72,6 +73,7 @@ def _read_options(options: Mapping[str, str]) -> Settled:
         rate_hz=_whole(options, "rate", 16_000),
         batch=_whole(options, "batch", MOST_BATCH),
         concurrency=_whole(options, "concurrency", 1),
+        probe=one_of("http", options, "probe", ("yes", "no")) != "no",
         token_env=options.get("token_env"),
     )
 
@@ -129,18 +131,53 @@ class Replaced(Gone):
     """Another model answers where the one was that the run asks."""
 
 
+class _Asking:
+    """A batch that is being asked: what came of it so far, and what keeps the rest of it from being asked."""
+
+    def __init__(self, batch: Sequence[Ask]) -> None:
+        self.batch = batch
+        self.answers: list[Response | None] = [None] * len(batch)
+        self.broken: FatalError | None = None
+
+
+class _Turns:
+    """What the batches that are asked at once share, within one event loop."""
+
+    def __init__(self, concurrency: int) -> None:
+        # One more than may be in flight: the next call is encoded while the server works on this one.
+        self.encoded, self.sending = asyncio.Semaphore(concurrency + 1), asyncio.Semaphore(concurrency)
+        self.encoding = asyncio.Lock()  # two at once would only keep the first from being sent
+        self.open = 0
+        """How many batches are being asked."""
+        self._checking = asyncio.Lock()
+        self._arrivals = self._checked_since = 0
+
+    async def checked(self, check: Callable[[], Awaitable[None]]) -> None:
+        """Wait for a ``check`` that began after this call, which all calls that came before it began share: a server
+        that is asked who it is after every batch, and quick, would have as much to do with that as with the batches.
+        """
+        self._arrivals += 1
+        arrival = self._arrivals
+        async with self._checking:
+            if self._checked_since < arrival:
+                since = self._arrivals
+                await check()
+                self._checked_since = since
+
+
 class PredictionsModel:
     """``http:URL``, or ``http:NAME`` where ``url_file`` holds the URL or the run starts the server by ``serve``.
 
     Options: ``batch`` (most requests in a call, where that shall be fewer than the server takes), ``concurrency``
-    (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what failed in passing, 120),
+    (calls in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what failed in passing, 120),
     ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload`` (base64_wav, file_path or
     file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz), ``max_s`` (longer clips
     are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty for nothing), ``folder``
     (for files that file payloads have to write), ``revision`` (what its user calls the weights behind the server's
     names), ``generation`` (further keys of generation_config for this model, ``lora_scale:0;encoder_off:beats``),
     ``hints`` (yes or no: tell task and choices in generation_config, which the contract lets grow; default for
-    servers of ours alone), ``token_env`` (the environment variable that holds a bearer token).
+    servers of ours alone), ``probe=no`` (no proof of hearing at load), ``token_env`` (the environment variable that
+    holds a bearer token).
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -169,7 +206,7 @@ class PredictionsModel:
         self.check_alive: Callable[[], None] = lambda: None
         self._client: Client | None = None
         self._most = 0
-        self._broken: FatalError | None = None
+        self._gone: Gone | None = None
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the server says it is, and how it is asked. The server must be up.
@@ -202,6 +239,9 @@ class PredictionsModel:
         if self.hearing is not None:
             # Closed and wanted again: the URL may lead somewhere else by now.
             self._connection.run(self._check_same())
+        elif not self._settled.probe:
+            _ = self._info
+            self.hearing = Hearing("unproven", "probe=no")
         else:
             mark = self._settled.form.placeholder
             hearing = find_hearing(self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, mark)
@@ -210,6 +250,12 @@ class PredictionsModel:
                 hearing = Hearing("proven", f"the server says: {told}")
             self.hearing = hearing
 
+    @property
+    def in_flight(self) -> int:
+        """Batches that are asked at once: as many as ``concurrency`` calls are cut of, and one to come."""
+        calls = -(-_BATCH // self._most) if self._most else 1
+        return 1 - (-(self._concurrency + 1) // calls)
+
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each. What was answered is returned even when the server then fails, with the others' error.
 
@@ -217,64 +263,77 @@ class PredictionsModel:
         and when another model is found in its place before the answers are returned. A server that is gone for good
         is not asked again: the same error is raised.
         """
-        if isinstance(self._broken, Gone):
-            raise self._broken
-        # Anything else was the earlier questions' affair.
-        self._broken = None
+        return awaited(self.begin(batch))
+
+    def begin(self, batch: Sequence[Ask]) -> Reply:
+        """As :meth:`ask`; of all batches together ``concurrency`` calls are in flight."""
+        if self._gone is not None:
+            raise self._gone
         _ = self._audio_form
-        answers = self._connection.run(self._answers_from(batch))
-        if self._broken is not None and not any(answers):
-            raise self._broken
-        return [answer or Response(error=str(self._broken)) for answer in answers]
+        return self._connection.begin(self._responses(_Asking(batch)))
 
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
             self._client = None
 
-    async def _answers_from(self, batch: Sequence[Ask]) -> list[Response | None]:
-        answers: list[Response | None] = [None] * len(batch)
-        # The first requests are encoded meanwhile.
-        await self._fill(answers, batch, asyncio.ensure_future(self._keep_error(self._check_same)))
-        # One that is lost cannot be asked; it answered as the one it was.
-        if not isinstance(self._broken, Gone):
-            await self._keep_error(self._check_same)
-        if isinstance(self._broken, Replaced):
-            # Nobody can tell which of the answers are the other's.
-            return [None] * len(batch)
-        return answers
+    async def _responses(self, asking: _Asking) -> list[Response]:
+        turns = self._turns
+        # Between other batches the server is the one that they find.
+        first = self._keep_error(asking, self._check_same) if not turns.open else asyncio.sleep(0)
+        ready = asyncio.ensure_future(first)
+        turns.open += 1
+        try:
+            # The first requests are encoded meanwhile.
+            await self._fill(asking, ready)
+            # One that is lost cannot be asked; it answered as the one it was.
+            if not isinstance(asking.broken, Gone):
+                await self._keep_error(asking, partial(turns.checked, self._check_same))
+        finally:
+            turns.open -= 1
+        # Who came back as another: nobody can tell which of the answers are the other's.
+        if asking.broken is not None and (isinstance(asking.broken, Replaced) or not any(asking.answers)):
+            raise asking.broken
+        return [answer or Response(error=str(asking.broken)) for answer in asking.answers]
 
-    async def _keep_error(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _keep_error(self, asking: _Asking, work: Callable[[], Awaitable[None]]) -> None:
         """``work``, whose error is kept for the end; that of a replaced server before any other."""
         try:
             await work()
         except FatalError as error:
-            if not isinstance(self._broken, Replaced):
-                self._broken = error
+            if not isinstance(asking.broken, Replaced):
+                asking.broken = error
+            if isinstance(error, Gone) and not isinstance(self._gone, Replaced):
+                self._gone = error
 
-    async def _fill(self, answers: list[Response | None], batch: Sequence[Ask], ready: Awaitable[None]) -> None:
-        """Ask about all of ``batch``, once ``ready`` was awaited."""
-        # One more than may be in flight: the next batch is encoded while the server works on this one.
-        encoded, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
-        encoding = asyncio.Lock()  # two at once would only keep the first from being sent
+    async def _fill(self, asking: _Asking, ready: Awaitable[None]) -> None:
+        """Ask about the whole batch, once ``ready`` was awaited."""
+        turns = self._turns
 
         async def put(positions: Sequence[int]) -> None:
-            async with encoded:
-                if self._broken is not None:
+            async with turns.encoded:
+                if self._is_over(asking):
                     return
-                async with encoding:
-                    items, errors = await asyncio.to_thread(self._items, batch, positions)
+                async with turns.encoding:
+                    items, errors = await asyncio.to_thread(self._items, asking.batch, positions)
                 await ready
-                if self._broken is not None:
+                if self._is_over(asking):
                     return
                 for position, error in errors.items():
-                    answers[position] = Response(error=error)
+                    asking.answers[position] = Response(error=error)
                 if items:
-                    async with sending:
-                        await self._ask_items(items, answers)
+                    async with turns.sending:
+                        await self._ask_items(items, asking)
 
-        parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
+        count = len(asking.batch)
+        parts = [range(start, min(start + self._most, count)) for start in range(0, count, self._most)]
         await asyncio.gather(ready, *(put(part) for part in parts))
+
+    def _is_over(self, asking: _Asking) -> bool:
+        """Whether no more of a batch is sent: by an error of its own, or since another batch found the server gone."""
+        if asking.broken is None:
+            asking.broken = self._gone
+        return asking.broken is not None
 
     def _items(self, batch: Sequence[Ask], positions: Sequence[int]) -> tuple[dict[int, Item], dict[int, str]]:
         """The requests at ``positions``, and why the others of them are none."""
@@ -288,12 +347,12 @@ class PredictionsModel:
                 errors[position] = str(error)
         return items, errors
 
-    async def _ask_items(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
+    async def _ask_items(self, items: Mapping[int, Item], asking: _Asking) -> None:
         """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""
-        if self._broken is not None:
+        if self._is_over(asking):
             return
         if len(items) > self._most:
-            await self._put_smaller(items, answers)
+            await self._put_smaller(items, asking)
             return
         wire_ids = [item.wire_id for item in items.values()]
         sent = await asyncio.to_thread(body, list(items.values()))
@@ -302,23 +361,23 @@ class PredictionsModel:
         async def answered() -> None:
             responses = await self._connection.predict(sent, read, self._check_same, divisible=len(items) > 1)
             for position, response in zip(items, responses, strict=True):
-                answers[position] = response
+                asking.answers[position] = response
 
         try:
-            await self._keep_error(answered)
+            await self._keep_error(asking, answered)
         except TooLarge:
-            await self._put_smaller(items, answers)
+            await self._put_smaller(items, asking)
 
-    async def _put_smaller(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
+    async def _put_smaller(self, items: Mapping[int, Item], asking: _Asking) -> None:
         positions = list(items)
         if len(positions) == 1:
             why = f"{self._connection.url} finds this request alone too large (HTTP 413)"
-            answers[positions[0]] = Response(error=why)
+            asking.answers[positions[0]] = Response(error=why)
             return
         half = (len(positions) + 1) // 2
         self._most = min(self._most, half)
         for part in (positions[:half], positions[half:]):
-            await self._ask_items({position: items[position] for position in part}, answers)
+            await self._ask_items({position: items[position] for position in part}, asking)
 
     async def _check_same(self) -> None:
         """Raises Replaced when another model answers by now, after waiting for one that is loading."""
@@ -366,6 +425,7 @@ class PredictionsModel:
             patience = self._settled.patience
             url = self._url or url_from(Path(str(self._url_file)).expanduser(), patience.wait_s)
             self._client = Client(url, patience, self._settled.token(), self._concurrency, lambda: self.check_alive())
+            self._turns = _Turns(self._concurrency)
         return self._client
 
 

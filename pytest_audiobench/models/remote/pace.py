@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,7 +17,7 @@ class Pace:
     def __init__(self, most: int) -> None:
         self._most, self._allowed, self._away = most, float(most), 0
         self._halved_at = self._closed_until = float("-inf")
-        self._freed = asyncio.Event()
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def allowed(self) -> int:
@@ -34,23 +35,36 @@ class Pace:
             elif self._away < self.allowed:
                 break
             else:
-                self._freed.clear()
-                await self._freed.wait()
+                # Only who can have a turn is woken: of a long queue all others would look in vain after every answer.
+                self._waiting.append(loop.create_future())
+                try:
+                    await self._waiting[-1]
+                except asyncio.CancelledError:
+                    self._wake()
+                    raise
         self._away += 1
         try:
             yield loop.time()
         finally:
             self._away -= 1
-            self._freed.set()
+            self._wake()
 
     def answered(self) -> None:
         """A request was answered: after a full round of these one more may be on its way."""
         self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        self._freed.set()
+        self._wake()
 
     def reopen(self) -> None:
         """Call off a pause: whoever waits gets a turn."""
         self._closed_until = float("-inf")
+
+    def _wake(self) -> None:
+        free = self.allowed - self._away
+        while self._waiting and free > 0:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                free -= 1
 
     def refused(self, began: float, wait_s: float = 0.0) -> None:
         """The request whose turn began at ``began`` was refused; nothing is sent for ``wait_s``.

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, TransientError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Model
+from pytest_audiobench.models.model import Model, Reply
 from pytest_audiobench.models.run_server import guard as server_guard
 
 PORT = "{port}"
@@ -170,6 +170,11 @@ class ServedModel:
         with _reporting_its_end(self._served):
             return self._inner.ask(batch)
 
+    def begin(self, batch: Sequence[Ask]) -> Reply:
+        inner: Any = self._inner
+        with _reporting_its_end(self._served):
+            return _ServedReply(inner.begin(batch), self._served)
+
     def close(self) -> None:
         self._inner.close()
 
@@ -177,6 +182,18 @@ class ServedModel:
         if not self._ready:
             self._served.wait()
             self._ready = True
+
+
+class _ServedReply:
+    """The reply of a model behind the run's server."""
+
+    def __init__(self, inner: Reply, served: Served) -> None:
+        self._inner, self._served = inner, served
+        self.add_done_callback, self.cancel = inner.add_done_callback, inner.cancel
+
+    def result(self) -> list[Response]:
+        with _reporting_its_end(self._served):
+            return self._inner.result()
 
 
 @contextmanager

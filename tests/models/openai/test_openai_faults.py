@@ -37,7 +37,61 @@ def test_no_more_requests_are_on_their_way_than_allowed(peer, model_at, asks, ta
     model = model_at(peer, concurrency="3")
     assert texts(model.ask(asks(12))) == right(12)
     assert peer.most_at_once == 3
-    assert model.limits.max_batch >= 3
+    begun = [model.begin(asks(12)[start : start + 3]) for start in (0, 3, 6, 9)]
+    assert [text for reply in begun for text in texts(reply.result())] == right(12)
+    assert peer.most_at_once == 3
+
+
+def test_the_requests_of_the_next_batches_follow_those_of_one_that_takes_long(peer, model_at, asks, talk):
+    """The first is answered when all others have come: whoever waits for its batch first never sends them."""
+    others = threading.Semaphore(0)
+
+    def behave(call):
+        if call.heard[0] != 1000:
+            others.release()
+        elif not all(others.acquire(timeout=60) for _ in range(15)):
+            return talk.Reply({}, 400)
+        return talk.told(call)
+
+    model = model_at(peer, concurrency="2")
+    model.load()
+    peer.behave = behave
+    begun = [model.begin(asks(16)[start : start + 2]) for start in range(0, 16, 2)]
+    assert len(begun) == model.in_flight
+    assert [text for reply in begun for text in texts(reply.result())] == right(16)
+
+
+def test_what_stops_one_batch_stops_all_that_were_begun_and_is_said_once_to_each(peer, model_at, asks, talk):
+    model = model_at(peer, concurrency="2")
+    model.load()
+    peer.behave = lambda call: talk.Reply({"error": {"message": "no"}}, 401)
+    begun = [model.begin(asks(4)) for _ in range(3)]
+    for reply in begun:
+        with pytest.raises(FatalError, match="says 401"):
+            reply.result()
+    assert len(peer.asked) <= 2
+    # Whoever asks again after that is given another chance.
+    peer.behave = lambda call: None
+    assert texts(model.ask(asks(2))) == right(2)
+
+
+def test_what_is_called_off_is_not_sent(peer, model_at, asks, talk):
+    model = model_at(peer, concurrency="1")
+    model.load()
+    came, go_on = threading.Event(), threading.Event()
+
+    def behave(call):
+        came.set()
+        assert go_on.wait(60)
+
+    peer.behave = behave
+    first, second = model.begin(asks(1)), model.begin(asks(5))
+    assert came.wait(60)
+    assert second.cancel()
+    go_on.set()
+    assert texts(first.result()) == right(1)
+    assert texts(model.ask(asks(2))) == right(2)
+    assert len(peer.asked) == 3
 
 
 def test_a_storm_of_429_slows_the_asking_down_and_loses_nothing(peer, model_at, asks, talk):
