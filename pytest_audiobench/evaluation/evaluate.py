@@ -13,6 +13,7 @@ from pytest_audiobench.audio.cell_spool import SPOOL
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.answer_collection import answer_portions
@@ -26,7 +27,9 @@ from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.sample_answers import AnswerSpool, SampleAnswers
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, ScoreSheet, are_unreadable
 from pytest_audiobench.evaluation.selection import Selection, select
-from pytest_audiobench.protocols.protocol import ALL, Protocol
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.value import value_text
+from pytest_audiobench.protocols.protocol import ALL, Protocol, Scorer
 from pytest_audiobench.records.run import (
     AskingRecord,
     CoverageRecord,
@@ -84,7 +87,8 @@ class EvalSpec:
     """How many it wants; None for all."""
     part: int = 0
     control: bool = False
-    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
+    progress: Callable[[int, int, str], None] = field(default=lambda done, total, figure: None)
+    """Is told how many answers are there, of how many, and of a long eval what they come to so far."""
     ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
     """Called with what is to be asked, before the first request; may raise to prevent it."""
     keeper: Callable[[Selection, Protocol], Keeper] | None = None
@@ -129,8 +133,9 @@ def evaluate(
         protocol = protocol if labels is None else labels.beside(protocol)
     spec.ready(selection, protocol)
     keep = None if spec.keeper is None else spec.keeper(selection, protocol)
-    executor = context.executor(handle, spec.nodeid, spec.progress)
-    judges = judge_executors(context, protocol, spec.nodeid, spec.progress)
+    progress = _RunningScore(spec.progress, len(selection.samples), protocol.scorers[0])
+    executor = context.executor(handle, spec.nodeid, progress)
+    judges = judge_executors(context, protocol, spec.nodeid, progress)
     spool = AnswerSpool(selection.samples)
     answers: Sequence[SampleAnswers] = spool
     portions = answer_portions(selection, protocol, executor, context.epochs, judges, spool)
@@ -146,6 +151,7 @@ def evaluate(
         rows = sheet.add(portion)
         digest.add(portion)
         tally.add(portion)
+        progress.add(rows[protocol.scorers[0].name])
         if keep is not None:
             keep(portion, rows)
     if len(spool) < tally.n:
@@ -216,6 +222,31 @@ def evaluate(
         warnings += unreadable.alarm() if wants_answers(perturbation) else []
     result = Result(replace(record, warnings=warnings), scores, protocol.scorers)
     return Evaluation(result, selection, protocol, answers, scores.rows, tally.lasting)
+
+
+class _RunningScore:
+    """How far an eval has come: of one in portions in all, and what its headline comes to so far."""
+
+    def __init__(self, report: Callable[[int, int, str], None], samples: int, scorer: Scorer) -> None:
+        self._report, self._samples, self._kind = report, samples, metric_kind(scorer.metrics[0])
+        self._added, self._top, self._whole, self._figure = 0, 0.0, 0.0, ""
+
+    def __call__(self, done: int, total: int) -> None:
+        before = self._added % self._samples
+        self._report(before + done, self._samples if self._samples > MOST_IN_MEMORY else total, self._figure)
+
+    def add(self, rows: Sequence[ScoredSample]) -> None:
+        """Take in the headline's rows of a portion."""
+        self._added += len(rows)
+        if self._kind.parts is None or len(rows) >= self._samples:
+            return
+        for row in rows:
+            if row.scores is not None:
+                top, whole = self._kind.parts(row.scores)
+                self._top, self._whole = self._top + top, self._whole + whole
+        if self._whole:
+            value = value_text(self._top / self._whole)
+            self._figure = f", {self._kind.name} {value} of {self._added} so far"
 
 
 class _Tally:

@@ -92,20 +92,16 @@ class ScoreColumns:
         return -len(self._own_shapes)
 
     def statistics_at(self, place: int) -> Statistics:
-        """Those that ``column("scores")`` numbers; not for 0, where there are none."""
+        """Those that the column of scores numbers; not for 0, where there are none."""
         if place > 0:
             return self._statistics[place - 1]
         names, start = self.shapes.values[self._own_shapes[-place - 1]], self._own_starts[-place - 1]
         return dict(zip(names, self._own[start : start + len(names)], strict=True))
 
-    def column(self, name: str) -> Numbers:
-        """A copy: what an array lends could not grow any more."""
-        return np.array(self._columns[name])
-
     @property
     def rows(self) -> ColumnRows:
-        """All of them."""
-        return ColumnRows(self, {name: self.column(name) for name in self._columns})
+        """All of them; as long as somebody has them, none can be added."""
+        return ColumnRows(self, {name: np.asarray(column) for name, column in self._columns.items()})
 
 
 class ColumnRows:
@@ -177,8 +173,9 @@ class ColumnRows:
 
     def clusters(self) -> list[int]:
         """Numbers that are equal where clusters are."""
-        numbers: list[int] = self._columns["cluster"].tolist()
-        return numbers
+        _, numbers = np.unique(self._columns["cluster"], return_inverse=True)
+        small: list[int] = numbers.tolist()  # of which few are objects of their own
+        return small
 
     def answers(self) -> list[int | None]:
         """Numbers that are equal where the answers' values are; None for no value."""

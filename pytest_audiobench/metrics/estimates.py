@@ -37,9 +37,10 @@ def mean_of(metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0
     """The mean of one statistic that lies within ``bounds``; a share where all values are 0 or 1."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        if not (values := columns(statistics, metric, statistic)[:, 0].tolist()):
+        values = columns(statistics, metric, statistic)[:, 0]
+        if not len(values):
             return nothing()
-        whole = bounds == (0.0, 1.0) and set(values) <= {0.0, 1.0}
+        whole = bounds == (0.0, 1.0) and bool(((values == 0.0) | (values == 1.0)).all())
         interval = proportion(values, clusters) if whole else mean_interval(values, clusters, bounds=bounds)
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
 
@@ -176,7 +177,7 @@ def quotient(top: Floats, bottom: Floats) -> Floats:
     return values
 
 
-def average(values: Sequence[float]) -> float:
+def average(values: Sequence[float] | Floats) -> float:
     """The mean. Sums by fsum, which does not depend on the order of samples; NaN where it cannot add."""
     try:
         return math.fsum(values) / len(values)

@@ -12,41 +12,43 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+Report: TypeAlias = Callable[..., None]
+"""Takes how many are done, of how many, and a first figure of them as text, or nothing."""
 _EVERY_S = 0.5
 _EVERY_WITHOUT_TERMINAL_S = 30.0
 
 
 class Progress:
-    """Reports (done, total) of the eval in hand through ``show``, not more often than ``every_s``."""
+    """Reports how far the eval in hand has come through ``show``, not more often than ``every_s``."""
 
-    def __init__(self, show: Callable[[str, int, int], None], every_s: float = _EVERY_S) -> None:
+    def __init__(self, show: Callable[[str], None], every_s: float = _EVERY_S) -> None:
         self._show, self._every_s, self._last = show, every_s, time.monotonic()
 
-    def of(self, eval_: str) -> Callable[[int, int], None]:
+    def of(self, eval_: str) -> Report:
         """The progress function of one eval."""
 
-        def report(done: int, total: int) -> None:
+        def report(done: int, total: int, figure: str = "") -> None:
             now = time.monotonic()
             if now - self._last >= self._every_s:
                 self._last = now
-                self._show(eval_, done, total)
+                self._show(f"{eval_}: {done}/{total}{figure}")
 
         return report
 
 
 def silent() -> Progress:
-    return Progress(lambda eval_, done, total: None, every_s=float("inf"))
+    return Progress(lambda text: None, every_s=float("inf"))
 
 
 def on_terminal(reporter: Any, capture: Any) -> Progress:
     """Progress of a run without workers: the line rewritten in place on a terminal, a line now and then elsewhere."""
     line = _Line(reporter)
 
-    def show(eval_: str, done: int, total: int) -> None:
+    def show(text: str) -> None:
         with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-            line.write(f"{eval_}: {done}/{total}")
+            line.write(text)
 
     return Progress(show, line.every_s)
 
@@ -54,9 +56,9 @@ def on_terminal(reporter: Any, capture: Any) -> Progress:
 def to_file(path: Path) -> Progress:
     """Progress of an xdist worker. A file that cannot be written costs a line on the screen, not the run."""
 
-    def show(eval_: str, done: int, total: int) -> None:
+    def show(text: str) -> None:
         with suppress(OSError):
-            path.write_text(json.dumps([eval_, done, total]), encoding="utf-8")
+            path.write_text(json.dumps(text), encoding="utf-8")
 
     return Progress(show)
 
@@ -80,8 +82,7 @@ class WorkersLine:
             states = []
             for path in sorted(self._folder.glob("progress-*")):
                 with suppress(OSError, ValueError):
-                    eval_, done, total = json.loads(path.read_text(encoding="utf-8"))
-                    states.append(f"{eval_}: {done}/{total}")
+                    states.append(json.loads(path.read_text(encoding="utf-8")))
             text = ", ".join(states)
             if text and text != before:
                 self._line.write(text)

@@ -141,7 +141,7 @@ def test_an_eval_in_portions_asks_scores_and_writes_what_it_does_in_one(tmp_path
     ]
     models = [Speaker(says, batching="planned") for _ in range(2)]
     whole, lines = parts_of(tmp_path / "whole", dataset(own, groups=("hop",)), models[0], epochs)
-    for module in SMALL:
+    for module in (*SMALL, "evaluation.evaluate"):
         monkeypatch.setattr(f"pytest_audiobench.{module}.MOST_IN_MEMORY", 7)
     data = Dataset("animals", lambda places: spooled(iter(own)), groups=("hop",))
     again, again_lines = parts_of(tmp_path / "again", data, models[1], epochs)
@@ -156,6 +156,22 @@ def test_an_eval_in_portions_asks_scores_and_writes_what_it_does_in_one(tmp_path
         assert [told(row.answers) for row in again.rows[name]] == [told(row.answers) for row in rows]
     for key in ("accuracy", "accuracy[hop=1]", "accuracy[without=empty]", "coverage[scorer=mmau-string,hop=2]"):
         assert (again.result[key], again.result[key].n) == (whole.result[key], whole.result[key].n)
+
+
+def test_a_long_eval_says_how_far_it_has_come_in_all_and_what_it_comes_to_so_far(tmp_path, monkeypatch):
+    for module in (*SMALL, "evaluation.evaluate"):
+        monkeypatch.setattr(f"pytest_audiobench.{module}.MOST_IN_MEMORY", 7)
+    said = []
+    own = [sample(f"s{number}", question=f"Which of {number}?") for number in range(200)]
+    model = Speaker(lambda request: "AB"[int(request.sample_id[1:]) % 2], listens=False)
+    evaluation = evaluated(tmp_path, own, None, model, {"progress": lambda *state: said.append(state)})
+    assert evaluation.result["accuracy"] == 0.5
+    assert said[0] == (0, 200, "")
+    assert said[-1][:2] == (200, 200)
+    assert [done for done, _, _ in said] == sorted(done for done, _, _ in said)
+    figures = [figure for _, _, figure in said if figure]
+    assert figures[0].startswith(", accuracy 0.")
+    assert figures[0].endswith(" so far")
 
 
 def test_ids_are_met_once_however_many_there_are(monkeypatch):
