@@ -32,6 +32,7 @@ from pytest_audiobench.records.run import (
     ErrorRecord,
     ItemRecord,
     PerturbationRecord,
+    ShardRecord,
     StageRecord,
 )
 
@@ -79,6 +80,8 @@ class EvalSpec:
     """How many it wants; None for all."""
     part: int = 0
     control: bool = False
+    shard: ShardRecord | None = None
+    """Whose windows alone are asked; None for all."""
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
     ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
     """Called with what is to be asked, before the first request; may raise to prevent it."""
@@ -108,7 +111,7 @@ def evaluate(
     if dataset.withheld:
         protocol = protocol.without_references()
     _check_feasible(handle, dataset, protocol)
-    selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
+    selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples, spec.shard)
     # After the data: where that is absent, nothing else is needed.
     check_scorers(protocol)
     protocol = protocol.fitting(selected.sample for selected in selection.samples)
@@ -284,7 +287,7 @@ def _warnings(
     record: ItemRecord, selection: Selection, protocol: Protocol, answers: Sequence[SampleAnswers]
 ) -> list[str]:
     warnings = [*selection.notes, *protocol.notes]
-    if record.limited:
+    if record.limited and selection.shard is None:
         limit = f"limited to {record.n} of {selection.size} samples"
         warnings.append(f"{limit}: its numbers are never comparable with a full run's")
     truncated = record.asking.truncated_clips
@@ -302,6 +305,6 @@ def _warnings(
     ):
         if count:
             warnings.append(f"{count} {text}")
-    if record.hashes["audio"] == ABSENT:
+    if record.hashes["audio"] == ABSENT and answers:
         warnings.append("the audio is not on this machine: the answers are scored without a clip's identity")
     return warnings
