@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Pytest's own exit code over all answers; 6 where shards are missing."""
     from pytest_audiobench.evaluation.answer_store import Store
-    from pytest_audiobench.evaluation.shards import shards_noted, shards_text
+    from pytest_audiobench.evaluation.shards import shards_ended, shards_text
 
     name = args.name or f"merged-{time.strftime('%Y%m%d-%H%M%S')}"
     if Path(name).name != name:
@@ -59,12 +59,12 @@ def run(args: argparse.Namespace) -> int:
     with Store(path, name) as store:
         for found in stores:
             _absorb(store, found)
-        counts = shards_noted(store)
+        counts = shards_ended(store)
     if len(counts) != 1:
         given = " and ".join(f"of {count}" for count in sorted(counts)) or "of no run with --ab-shard"
         raise UsageError(f"the stores are {given}: give those of one run's shards")
-    ((count, present),) = counts.items()
-    if missing := sorted(set(range(1, count + 1)) - present):
+    ((count, ended),) = counts.items()
+    if missing := sorted(set(range(1, count + 1)) - ended):
         say(f"missing: {shards_text(missing, count)}")
     command = [f"--ab-shard=all/{count}", f"--ab-run={name}", f"--ab-store={path}", *shlex.split(args.pytest)]
     print(f"pytest {shlex.join(command)}", flush=True)

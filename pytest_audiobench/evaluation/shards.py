@@ -170,11 +170,17 @@ def shards_text(indices: Iterable[int], count: int) -> str:
     return f"shards {', '.join(first)} and {last} of {count}" if first else f"shard {last} of {count}"
 
 
-def shards_noted(store: Store) -> dict[int, set[int]]:
-    """The shards that asked some eval to its end, by the number of shards."""
-    shards: dict[int, set[int]] = {}
-    for name, text in store.notes(_NOTE):
-        index, _, count = name.split(":")[1].partition("/")
-        if text[_STAMP:] and index.isdecimal() and count.isdecimal():
-            shards.setdefault(int(count), set()).add(int(index))
-    return shards
+def note_end(store: Store, shard: ShardRecord) -> None:
+    """Say that a shard was asked all that it collected."""
+    store.keep_note(f"{_NOTE}{shard.index}/{shard.count}:", f"{time.time():0{_STAMP}.6f}")
+
+
+def shards_ended(store: Store) -> dict[int, set[int]]:
+    """The shards that came to their end, by the number of shards; nothing behind one of which only evals are known."""
+    ended: dict[int, set[int]] = {}
+    for name, _ in store.notes(_NOTE):
+        shard, _, eval_ = name.removeprefix(_NOTE).partition(":")
+        index, _, count = shard.partition("/")
+        if index.isdecimal() and count.isdecimal():
+            ended.setdefault(int(count), set()).update(() if eval_ else (int(index),))
+    return ended

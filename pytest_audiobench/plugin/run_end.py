@@ -103,6 +103,10 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         from pytest_audiobench.plugin.earlier_answers import end_run
 
         end_run(session.config, controller.place)
+    if (shard := shard_of(options)) is not None and session.exitstatus == pytest.ExitCode.OK:
+        from pytest_audiobench.plugin.earlier_answers import end_shard
+
+        end_shard(options, controller.place, shard)
     controller.place.open()
     _write_missing_records(controller, stopped)
     run_notes += spent_note(controller.place.folder)

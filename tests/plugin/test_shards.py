@@ -170,7 +170,7 @@ def test_a_shard_that_was_killed_goes_on_where_it_was(shards):
     assert shards.ask(2, die=ids[len(ids) // 2], how="kill") not in (0, 1, 6)
     before = shards.asked(2)
     assert shards.merge()[0] == 6
-    assert "shard 2 of 3" in shards.printed
+    assert "missing: shard 2 of 3" in shards.printed
     assert shards.ask(2) == 0
     answered = len(ids) - 1  # without the line of the loading
     assert 0 < before < answered <= shards.asked(2) <= answered + 4
