@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,11 +89,5 @@ def _stores(places: Sequence[Path]) -> Iterator[Path]:
 
 
 def _is_store(path: Path) -> bool:
-    # The memory of audio files lies beside a store, and a merged store may be from an earlier merge of the same folder.
-    if not path.is_file() or path.parent.name == _FOLDER.name:
-        return False
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-        try:
-            return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'answer'").fetchone())
-        except sqlite3.Error:
-            return False
+    # Beside a store lies the memory of audio files, and in the folder of an earlier merge maybe what that put together.
+    return path.is_file() and path.name != "audio.sqlite" and path.parent.name != _FOLDER.name

@@ -231,6 +231,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         from pytest_audiobench.plugin.run_plan import plan_lines
 
         plan = plan_lines(shared, selected, _READ_HERE)
+        if shared.shard is not None:
+            plan = [f"{line}; here {shared.shard} of that" for line in plan]
         if shared.gate is not None:
             plan += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
     announcement = Announcement(expected, left_out, cautions, plan, missing, unknown, baseline, named)

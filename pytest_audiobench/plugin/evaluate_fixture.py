@@ -512,7 +512,7 @@ class Evaluator:
             with test_errors():
                 self._measure_robustness()
         except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
-            if isinstance(error, pytest.skip.Exception | SkipTest) and not self.results and not self._unmeasured:
+            if not self.results and not self._unmeasured and not self._failed_calls:
                 raise
             aside = error
         text = f"{shard} was asked, and not judged"

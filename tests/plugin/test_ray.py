@@ -24,6 +24,7 @@ def cluster(monkeypatch):
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")  # on a busy machine its own processes start late
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.lost = cluster.add_node(num_cpus=1)
