@@ -14,7 +14,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -67,6 +67,7 @@ _VALUES = {
     for table, (first, second) in _COLUMNS.items()
 }
 _READ = {table: f"SELECT {values}, CAST(digest AS BLOB) FROM {table} WHERE " for table, values in _VALUES.items()}
+_INSERT_NOISE = "INSERT INTO noise (key, outputs, run, created) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?)"
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG}
 """What SQLite says of a file whose pages contradict each other; all else is the disk's, or another process's."""
 _DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
@@ -117,20 +118,22 @@ class Store(AbstractContextManager["Store"]):
         extras: Sequence[Path] = (),
         started: float = -math.inf,
         state: Callable[[], str] = str,
+        merged: bool = False,
     ) -> None:
         """Open or make the store at ``path``; ``extras`` are further stores that are only read.
 
         With ``refresh`` only the answers that ``run`` itself has asked for, since it ``started``, count as known; where
         answers must be ``fresh`` also those of runs at the same ``state`` of the project that did not end.
+        A ``merged`` store answers for models that may not be asked: what failed stays so, whatever it failed by.
         Raises UsageError for a network file system, a file that is no store, or one of another version.
         """
         kind = network_file_system(path)
         if kind:
             raise UsageError(
                 f"the store {path} lies on a network file system ({kind}), where it could be damaged: "
-                "write it to a local disk with --ab-store and merge later"
+                "write it to a local disk with --ab-store; audiobench merge puts stores of several machines together"
             )
-        self.run = run
+        self.run, self.merged = run, merged
         self._refresh, self._started, self._state = refresh, started, state
         self.damaged: set[bytes] = set()
         """The keys of rows that were met and do not fit their digests: they count as not there."""
@@ -153,8 +156,15 @@ class Store(AbstractContextManager["Store"]):
 
     def failures(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, str]:
         """Messages of the permanent failures among ``keys``: asking again would fail again."""
+        return self._failures(keys, fresh, b"1")
+
+    def passed_failures(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, str]:
+        """Of a merged store, messages of the other failures among ``keys``, which nobody asks again."""
+        return self._failures(keys, fresh, b"0") if self.merged else {}
+
+    def _failures(self, keys: Sequence[bytes], fresh: bool, permanent: bytes) -> dict[bytes, str]:
         rows = self._rows(self._own, "failure", keys, self._counted(fresh))
-        return {key: text.decode(errors="replace") for key, text, permanent, *_ in rows if permanent == b"1"}
+        return {key: text.decode(errors="replace") for key, text, stays, *_ in rows if stays == permanent}
 
     def _counted(self, fresh: bool) -> Mapping[bytes, float] | None:
         """The runs whose rows count, each from when on; None for all."""
@@ -225,7 +235,7 @@ class Store(AbstractContextManager["Store"]):
             for key, first, second, by, created, written in rows:
                 if runs is not None and not _is_of(runs, by, created):
                     continue
-                if written and written == _digest(key, first, second, by, created):
+                if _is_sound((key, first, second, by, created, written)):
                     yield key, first, second, by, created
                 else:
                     self.damaged.add(key)
@@ -302,14 +312,45 @@ class Store(AbstractContextManager["Store"]):
             if before is not None and before[1] != outputs:
                 noise += 1
                 loser = (before[1], before[3]) if replaced else (outputs, run)
-                statement = (
-                    "INSERT INTO noise (key, outputs, run, created) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?)"
-                )
-                self._connection.execute(statement, (key, *loser, now))
+                self._connection.execute(_INSERT_NOISE, (key, *loser, now))
             if before is None or replaced:
                 inserted.append(row)
         self._insert("answer", inserted)
         return list(known), noise
+
+    def absorb(self, path: Path) -> int:
+        """Take over what another store holds, in whatever order stores come: of two answers to one request the later
+        one, of two notes of one name that whose text is the greater. Returns how many of its rows are damaged, which
+        are left. Raises UsageError for what is no store.
+        """
+        file, damaged = _open_read_only(path), 0
+        with closing(file.connection):
+            for table in _COLUMNS:
+                try:
+                    rows = file.connection.execute(f"{_READ[table]} 1 ORDER BY id")
+                    while portion := rows.fetchmany(_CHUNK):
+                        sound = [row[:5] for row in portion if _is_sound(row)]
+                        damaged += len(portion) - len(sound)
+                        self._absorb(table, sound)
+                except _FAILURES as error:
+                    raise _trouble(path, error) from error
+            own = self._notes([self._own], "")
+            for name, text in self._notes([file], "").items():
+                if name not in ("schema", "keys") and text > own.get(name, ""):
+                    self.keep_note(name, text)
+        return damaged
+
+    def _absorb(self, table: str, rows: Sequence[_Row]) -> None:
+        known = {row[0]: row for row in self._rows(self._own, table, [row[0] for row in rows])}
+        later = [row for row in rows if row[0] not in known or row[4] > known[row[0]][4]]
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._insert(table, later)
+            for row in rows if table == "answer" else ():
+                other = known.get(row[0])
+                if other is not None and other[1] != row[1]:
+                    _, outputs, _, run, created = min(row, other, key=lambda each: each[4])
+                    self._connection.execute(_INSERT_NOISE, (row[0], outputs, run, created))
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
         """The notes (texts up to 64 KiB by name) whose names begin so; ours win over the extra stores'."""
@@ -351,6 +392,12 @@ class Store(AbstractContextManager["Store"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_sound(row: tuple[bytes, bytes, bytes, bytes, float, bytes | None]) -> bool:
+    """Whether a row is as it was written."""
+    key, first, second, by, created, written = row
+    return bool(written) and written == _digest(key, first, second, by, created)
 
 
 def _is_of(runs: Mapping[bytes, float], by: bytes, created: float | None) -> bool:

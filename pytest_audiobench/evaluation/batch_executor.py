@@ -23,6 +23,7 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import (
     AudioError,
     FileUnreachable,
+    InfrastructureError,
     disk_errors,
 )
 from pytest_audiobench.evaluation.answer_store import Store, message
@@ -73,6 +74,15 @@ class Reuse:
 
     def spend(self, test: str, alias: str, count: int) -> None:
         self._spent[test, alias] += count
+
+
+class MissingAnswers(InfrastructureError):
+    """A merged store lacks answers, for which no model may be asked."""
+
+    def __init__(self, windows: Sequence[int], total: int) -> None:
+        """``windows`` are those of the missing answers, of ``total`` that are wanted."""
+        super().__init__(f"{len(windows)} of {total} answers are in no shard's store")
+        self.windows, self.total = windows, total
 
 
 class SampleFailure(NamedTuple):
@@ -174,6 +184,8 @@ class BatchExecutor:
         self._ask_canaries(requests, planned, keys, {key: responses[key] for key in earlier if key in responses})
         missing = array("I", (i for i, key in enumerate(keys) if key not in responses))
         self._progress(len(responses), len(keys))
+        if missing and self._store.merged:
+            raise MissingAnswers([planned[i].window for i in missing], len(keys))
         if missing:
             started, loading_s = time.perf_counter(), self.time.loading_s
             if not self.handle.planned:
@@ -202,6 +214,8 @@ class BatchExecutor:
             missing = [key for key in portion if key not in responses]
             failures = self._store.failures(missing, self._fresh)
             responses |= {key: Response(error=text, lasting=True) for key, text in failures.items()}
+            passed = self._store.passed_failures([key for key in missing if key not in failures], self._fresh)
+            responses |= {key: Response(error=text) for key, text in passed.items()}
         return responses, earlier
 
     def _count_reused(self, responses: Mapping[bytes, Response], earlier: Mapping[bytes, float]) -> None:

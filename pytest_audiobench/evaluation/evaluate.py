@@ -36,6 +36,7 @@ from pytest_audiobench.records.run import (
     ErrorRecord,
     ItemRecord,
     PerturbationRecord,
+    ShardRecord,
     StageRecord,
 )
 
@@ -87,6 +88,8 @@ class EvalSpec:
     """How many it wants; None for all."""
     part: int = 0
     control: bool = False
+    shard: ShardRecord | None = None
+    """Whose windows alone are asked; None for all."""
     progress: Callable[[int, int, str], None] = field(default=lambda done, total, figure: None)
     """Is told how many answers are there, of how many, and of a long eval what they come to so far."""
     ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
@@ -121,7 +124,7 @@ def evaluate(
     if dataset.withheld:
         protocol = protocol.without_references()
     _check_feasible(handle, dataset, protocol)
-    selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
+    selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples, spec.shard)
     # After the data: where that is absent, nothing else is needed.
     check_scorers(protocol)
     protocol = protocol.fitting(selected.sample for selected in selection.samples)
@@ -374,7 +377,7 @@ def judge_executors(context: RunContext, protocol: Protocol, test: str, progress
 
 def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tally: _Tally) -> list[str]:
     warnings = [*selection.notes, *protocol.notes]
-    if record.limited:
+    if record.limited and selection.shard is None:
         limit = f"limited to {record.n} of {selection.size} samples"
         warnings.append(f"{limit}: its numbers are never comparable with a full run's")
     truncated = record.asking.truncated_clips
@@ -389,6 +392,6 @@ def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tall
     ):
         if count:
             warnings.append(f"{count} {text}")
-    if record.hashes["audio"] == ABSENT:
+    if record.hashes["audio"] == ABSENT and record.n:
         warnings.append("the audio is not on this machine: the answers are scored without a clip's identity")
     return warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -85,6 +86,8 @@ class Result:
             raise KeyError(f"{key!r} is no metric key: write accuracy or accuracy[hop=multi]")
         pairs = [part.partition("=") for part in (match["group"] or "").split(",") if part.strip()]
         metric = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
+        if metric is None and not self.n:  # a shard that has none of the samples
+            return Metric(math.nan, name=match["name"], n=0)
         if metric is None and match["name"] in NEEDS:
             raise KeyError(f"{self.record.eval} has no {key!r}: it {how_to_ask(match['name'])}")
         if metric is None:

@@ -21,6 +21,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.model_handle import ModelHandle
+from pytest_audiobench.records.run import ShardRecord
 
 _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""
@@ -62,6 +63,14 @@ class Selection:
     notes: list[str] = field(default_factory=list)
     clustered: bool = False
     """Whether several samples are in one cluster."""
+    shard: ShardRecord | None = None
+    """Whose windows alone it holds."""
+    first_id: bytes = b""
+    """The hash of the whole slice's first id, by which windows are parted among shards."""
+
+    def shard_of(self, window: int, count: int) -> int:
+        """The one of ``count`` shards that asks about a window."""
+        return ShardRecord.of_window(window, self.first_id, count)
 
     @property
     def limited(self) -> bool:
@@ -82,11 +91,13 @@ def select(
     handle: ModelHandle,
     limit: int | None = None,
     samples_wanted: int | None = None,
+    shard: ShardRecord | None = None,
 ) -> Selection:
     """Read ``dataset`` and choose the samples that ``handle``'s model is asked about.
 
     ``limit`` is the run's, ``samples_wanted`` the eval's own: both take the first so many in hash order, and whole
-    windows where batches are planned, so that answers are shared with evals of the whole slice.
+    windows where batches are planned, so that answers are shared with evals of the whole slice. Of these a ``shard``
+    takes its windows, which may be none.
     A clip that cannot be found is a sample's error for a model that listens, and no error for one that
     does not (a replay); so is a sample of more clips than the model takes. Raises DataNotFound when the data
     set is absent, UsageError for an empty one or one whose ids repeat.
@@ -106,6 +117,11 @@ def select(
         )
     whole = batch_plan.limited_positions(hashes, samples_wanted, handle.planned, order)
     positions = min(whole, batch_plan.limited_positions(hashes, limit, handle.planned, order), key=len)
+    first = bytes(hashes[order[0]]).ljust(32, b"\0")  # NumPy leaves out the zeros at a text's end
+    if shard is not None:
+        bits = batch_plan.window_bits(len(hashes))
+        windows = ((position, batch_plan.window_of(hashes[position], bits)) for position in positions)
+        positions = [p for p, window in windows if shard.of_window(window, first, shard.count) == shard.index]
     if len(positions) > MOST_IN_MEMORY and isinstance(samples, SamplesOnDemand):
         samples = spooled(samples)  # read once in their own order, since they are taken in another
     tally = _Tally(dataset)
@@ -117,7 +133,7 @@ def select(
     if limit is not None and limit < len(positions) < len(whole):
         notes.append(f"{len(positions)} samples for a limit of {limit}: windows of batches are asked whole")
     groups = tally.few_valued if dataset.groups is None else dataset.groups
-    return Selection(dataset, len(whole), selection, groups, notes, tally.clustered)
+    return Selection(dataset, len(whole), selection, groups, notes, tally.clustered, shard, first)
 
 
 def _selected(

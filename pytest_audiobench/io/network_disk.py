@@ -6,7 +6,8 @@ from pathlib import Path
 
 _NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "panfs", "wekafs"}
 _NETWORK |= {"smb2", "smb3", "smbfs"}
-_NETWORK |= {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "s3fs", "sshfs")}
+_FUSE = {"blobfuse", "blobfuse2", "ceph", "ceph-fuse", "gcsfuse", "glusterfs", "juicefs", "rclone", "s3fs", "seaweedfs"}
+_NETWORK |= {f"fuse.{kind}" for kind in (*_FUSE, "sshfs")}
 _MOUNTS = Path("/proc/self/mounts")
 
 

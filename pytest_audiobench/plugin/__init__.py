@@ -77,7 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
             with_clean(perturbations)
     named = given.models != (options.DEFAULT_MODEL,) or given.judges
-    if named or hasattr(config, "workerinput") or given.devices:
+    placed = hasattr(config, "workerinput") or given.devices or given.ray
+    if named or placed:
         from pytest_audiobench.plugin import error_mapping, workers
 
         with error_mapping.user_errors():
@@ -86,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
                 parse_specs(given.models)
                 parse_specs(given.judges)
-            if hasattr(config, "workerinput") or given.devices:
+            if placed:
                 workers.place_on_device(config)
 
 

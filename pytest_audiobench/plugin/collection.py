@@ -209,9 +209,11 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         from pytest_audiobench.plugin.earlier_answers import decide
 
         decide(shared, expected, selected)
-    left_out = _rules_left_out(shared, expected, studies)
+    left_out = [] if shared.options.is_part else _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list(_missing(shared, session)), None
-    if shared.gate is None:
+    if shared.options.is_part:
+        pass  # nothing is compared
+    elif shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
         shared.gate.lines = max(1, sum(max(1, eval_.lines) for eval_ in expected if not eval_.beside))
@@ -233,6 +235,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         from pytest_audiobench.plugin.run_plan import plan_lines
 
         plan = plan_lines(shared, selected, _READ_HERE)
+        if shared.shard is not None:
+            plan = [f"{line}; here {shared.shard} of that" for line in plan]
         if shared.gate is not None:
             plan += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
     announcement = Announcement(expected, left_out, cautions, plan, missing, unknown, baseline, named)

@@ -249,6 +249,9 @@ def drawn_evaluations(
     session: EvalSession, item: pytest.Function, eval_item: EvalItem, handle: ModelHandle
 ) -> Iterator[DrawnEvaluations]:
     """``evaluate`` for ``item``, while hypothesis draws for it by a seed of ours, without a deadline."""
+    shard = session.shard
+    if shard is not None and (owner := seed_of("shard", eval_item.eval) % shard.count + 1) != shard.index:
+        pytest.skip(f"what hypothesis draws follows from all answers: asked by shard {owner} alone")
     function: Any = item.function
     before = {name: getattr(function, name) for name in (_SEED, _SETTINGS)}
     body = function.hypothesis.inner_test

@@ -18,9 +18,10 @@ import pytest
 
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import CANARIES
-from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.options import Options, read_options
 from pytest_audiobench.plugin.run_folder import Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
+from pytest_audiobench.records.run import ShardRecord
 
 _REQUIRING = {"require", "require_audio"}
 _GIT_TIMEOUT_S = 10.0
@@ -29,10 +30,10 @@ _GIT_TIMEOUT_S = 10.0
 def decide(session: EvalSession, expected: Sequence[Expected], selected: Iterable[pytest.Item]) -> None:
     """Set what this run makes of earlier answers, now that it is known what it requires."""
     declared = any(eval_.thresholds for eval_ in expected) or any(map(_requires, selected))
-    if session.gate is None and not declared:
+    if not session.options.baseline and not declared:
         return
     session.reuse.fresh = not session.options.reuse
-    if session.options.reuse:
+    if session.options.reuse and not session.options.is_merged:
         session.reuse.canaries = _canaries(session.place.run, expected)
 
 
@@ -68,3 +69,11 @@ def end_run(config: pytest.Config, place: RunFolder) -> None:
     if store.exists():
         with Store(store, place.run, started=place.started, state=lambda: commit_of(config.rootpath)) as answers:
             answers.end_run()
+
+
+def end_shard(options: Options, place: RunFolder, shard: ShardRecord) -> None:
+    """Note in the store that a shard was asked all that it collected."""
+    from pytest_audiobench.evaluation.shards import note_end
+
+    with Store(options.stores[0], place.run) as answers:
+        note_end(answers, shard)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from unittest import SkipTest
@@ -37,7 +37,7 @@ from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
-from pytest_audiobench.evaluation.selection import Selection
+from pytest_audiobench.evaluation.selection import Selection, select
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 from pytest_audiobench.io.strict_json import short_repr
@@ -50,7 +50,15 @@ from pytest_audiobench.plugin.run_plan import remember
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
+from pytest_audiobench.records.run import (
+    AskingRecord,
+    ErrorRecord,
+    ItemRecord,
+    MetricRecord,
+    NoiseMeasurement,
+    Outcome,
+    ShardRecord,
+)
 from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.item_lines import item_lines
 from pytest_audiobench.report.junit import properties
@@ -61,6 +69,7 @@ from pytest_audiobench.studies.faithfulness import warn_of_sway
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.corrections import Corrections
     from pytest_audiobench.evaluation.rerun import RerunVariant
+    from pytest_audiobench.evaluation.shards import ShardedEval
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
 
 
@@ -102,6 +111,8 @@ class Evaluator:
         self._asked_again: dict[str, list[Counts]] = {}
         """How many answers each evaluation was given to its questions asked again."""
         self._evaluations: list[Evaluation] = []
+        self._sharded: dict[str, ShardedEval] = {}
+        """What is noted of each evaluation in a run of several machines, by its name."""
         self._refused: list[ItemRecord] = []
         self._requirements = Requirements(session, item, eval_item.eval, handle)
         self.settled_at_end = False
@@ -302,13 +313,34 @@ class Evaluator:
             samples=samples,
             part=len(self._records),
             control=control,
+            shard=None if self._requirements.drawn else self._session.shard,
             progress=self._session.progress.of(eval_),
-            ready=self._requirements.precheck(eval_, control),
+            ready=self._ready(eval_, control, samples),
         )
+
+    def _ready(self, eval_: str, control: bool, samples: int | None) -> Callable[[Selection, Protocol], None]:
+        """The check of an evaluation before its first request."""
+        check, options = self._requirements.precheck(eval_, control), self._session.options
+        if options.shard is None or self._requirements.drawn:
+            return check
+        from pytest_audiobench.evaluation.shards import ShardedEval
+
+        (_, count), store, session = options.shard, self._session.bench.store, self._session
+        sharded = ShardedEval(store, session.shard, count, eval_, self._handle, session.code, options.epochs)
+        self._sharded[eval_], sharded.samples = sharded, samples
+
+        def ready(selection: Selection, protocol: Protocol) -> None:
+            check(selection, protocol)
+            sharded.begin(selection, protocol)
+
+        return ready
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
-            evaluation = self._evaluation(dataset, protocol, item)
+            with self._whose_answers(item.eval):
+                evaluation = self._evaluation(dataset, protocol, item)
+            if sharded := self._sharded.get(item.eval):
+                sharded.end()
             self._session.announce(self._handle)
             for alias in evaluation.result.record.judges:
                 self._session.announce(self._session.judges[alias], "judge")
@@ -361,6 +393,25 @@ class Evaluator:
                 files.close()
         return evaluation
 
+    def _whose_answers(self, eval_: str, whole: bool = False) -> AbstractContextManager[None]:
+        """Names the shards whose answers to that evaluation are missing; of what one asks as a ``whole``, that one."""
+        sharded = self._sharded.get(eval_)
+        return sharded.missing_answers(whole) if sharded else nullcontext()
+
+    def _whole(self, evaluation: Evaluation) -> Selection:
+        """What all shards take of an evaluation, for batches of which no shard has a part: the one that has the first
+        sample asks for all. In the others the test ends.
+        """
+        sharded = self._sharded[evaluation.result.record.eval]
+        if self._session.shard is None:
+            return evaluation.selection
+        bench, dataset = self._session.bench, evaluation.selection.dataset
+        places = self._session.places(Path(self._item.path).parent)
+        whole = select(dataset, places, bench.index, self._handle, bench.limit, sharded.samples)
+        if (owner := sharded.owner(whole)) != self._session.shard.index:
+            pytest.skip(f"asked again by shard {owner} alone")
+        return whole.without(dataset.left_out)
+
     def ask_again(
         self, result: Result, perturbation: RerunVariant, options: Mapping[str, str] | None = None
     ) -> list[list[ScoredSample]]:
@@ -372,6 +423,9 @@ class Evaluator:
         towards ``--ab-max-errors``.
         """
         evaluation = next(evaluation for evaluation in self._evaluations if evaluation.result is result)
+        selection = evaluation.selection
+        if self._session.options.shard is not None:
+            selection = self._whole(evaluation)
         bench, scorer = self._session.bench, evaluation.protocol.scorers[0]
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
@@ -380,7 +434,8 @@ class Evaluator:
                 with self._session.variant(self._handle, options or {}) as handle:
                     asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
                     judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
-                    copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
+                    with self._whose_answers(result.record.eval, whole=True):
+                        copies = perturbation.ask(selection, evaluation.protocol, asker, judges)
                     self._asked_again.setdefault(result.record.eval, []).append(asker.counts)
             except FatalError as error:
                 if not options or isinstance(error, InfrastructureError):
@@ -395,6 +450,9 @@ class Evaluator:
         ]
         asking = replace(result.record.asking, failed_again=result.record.asking.failed_again + len(failures))
         result.amend(asking=asking, errors=[*result.record.errors, *failures[:3]])
+        if selection is not evaluation.selection:
+            own = {selected.sample.id for selected in evaluation.selection.samples}
+            copies = [[sample for sample in copy if sample.sample_id in own] for copy in copies]
         return [score_samples(scorer, copy, clusters) for copy in copies]
 
     def note_noise(self, noise: NoiseMeasurement) -> None:
@@ -447,6 +505,9 @@ class Evaluator:
         """Run the test's body, check what is declared once it has returned, and write the records either way; a failed
         check fails the test with its table and no traceback. An interrupted test leaves no record.
         """
+        if self._session.shard is not None:
+            yield from self._settled_unjudged(self._session.shard)
+            return
         mistake = ""
         try:
             yield
@@ -479,6 +540,26 @@ class Evaluator:
             # From nothing, or pytest would print our own error as what its failure happened during.
             raise pytest.fail.Exception(harmless(mistake), pytrace=False) from None
         self._conclude("passed", "")
+
+    def _settled_unjudged(self, shard: ShardRecord) -> Iterator[None]:
+        """As settled, in a shard: what the body makes of numbers over a part of the samples is set aside, and what
+        counts is whether all was asked that it asked for. The test is skipped, since it neither passes nor fails.
+        """
+        aside: BaseException | None = None
+        try:
+            yield
+            with test_errors():
+                self._measure_robustness()
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+            if not self.results and not self._unmeasured and not self._failed_calls:
+                raise
+            aside = error
+        text = f"{shard} was asked, and not judged"
+        if self.results and aside is not None and not isinstance(aside, AssertionError | pytest.skip.Exception):
+            what = str(aside).partition("\n")[0] or type(aside).__name__
+            self.results[0].warn(f"in {shard} the test's body ended by {harmless(what)}")
+        self._conclude("skipped", text)
+        raise pytest.skip.Exception(text, _use_item_location=True) from None
 
     def end(self) -> None:
         """Settle what fixtures evaluated for a body that never ran, and fail for what they call after it returned."""

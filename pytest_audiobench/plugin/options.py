@@ -139,6 +139,16 @@ _VALUES = {
         "the audio in report.html: of samples that changed since the baseline, or of a few wrong ones (flips, the "
         "default), of as many as fit (all), or none",
     ),
+    "shard": (
+        "I/N",
+        "ask the I-th of N parts of every eval, and judge nothing: audiobench merge puts the parts together "
+        "(docs/many-machines.md); all/N judges what all shards answered, and asks nothing",
+    ),
+    "ray": (
+        "ADDRESS",
+        "have in-process models loaded by actors of this Ray cluster (HOST:PORT, or auto), one for each of its GPUs "
+        "(docs/many-machines.md)",
+    ),
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
 }
 
@@ -198,6 +208,9 @@ class Options(NamedTuple):
     config: Path | None
     reports: Path
     run: str | None
+    shard: tuple[int, int] | None
+    """Which of how many shards, the first of which is 1; 0 for all of them together."""
+    ray: str
     devices: tuple[str, ...]
     max_cost_usd: float | None
     max_requests: int | None
@@ -208,6 +221,16 @@ class Options(NamedTuple):
     within_noise: str
     max_unmatched: float
     report_audio: str
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a part of every eval is asked, and nothing judged."""
+        return self.shard is not None and self.shard[0] > 0
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether all that shards answered is judged, and nothing asked."""
+        return self.shard is not None and self.shard[0] == 0
 
     @property
     def starts_servers(self) -> bool:
@@ -229,6 +252,7 @@ def read_options(config: pytest.Config) -> Options:
     reports = _value(config, "reports")
     pools = _value(config, "pools")
     root_folder = _value(config, "data-root")
+    shard = _shard(_value(config, "shard"))
     return Options(
         models=models_of(config),
         judges=_list(config, "judge"),
@@ -250,13 +274,16 @@ def read_options(config: pytest.Config) -> Options:
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1) or (QUICK_SAMPLES if _is_quick(config) else None),
         epochs=_whole_number(config, "epochs", least=1) or 1,
-        refresh=_flag(config, "refresh"),
+        # What is merged was asked anew by the shards.
+        refresh=_flag(config, "refresh") and (shard is None or shard[0] > 0),
         noise_floor=_flag(config, "noise-floor"),
         reuse=_flag(config, "reuse"),
         max_errors=_whole_number(config, "max-errors", least=0) or 0,
         config=base(config, "config") / file if file else None,
         reports=base(config, "reports") / reports if reports else root / "reports",
         run=_run_name(_value(config, "run")),
+        shard=shard,
+        ray=_value(config, "ray"),
         devices=tuple(name.strip() for names in _list(config, "devices") for name in names.split(",") if name.strip()),
         max_cost_usd=_decimal(config, "max-cost"),
         max_requests=_whole_number(config, "max-requests", least=1),
@@ -370,6 +397,18 @@ def _whole_number(config: pytest.Config, name: str, least: int) -> int | None:
     if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
         raise pytest.UsageError(f"--ab-{name} takes a whole number from {least} up, not {text[: 2 * _DIGITS]!r}")
     return int(text)
+
+
+def _shard(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    index, _, count = text.strip().partition("/")
+    numbers = [int(part) if part.isdecimal() and len(part) < _DIGITS else -1 for part in (index, count)]
+    if index == "all":
+        numbers[0] = 0
+    if numbers[1] < 1 or not (1 if index != "all" else 0) <= numbers[0] <= numbers[1]:
+        raise pytest.UsageError(f"--ab-shard takes I/N, from 1/N to N/N, or all/N, not {text[: 2 * _DIGITS]!r}")
+    return numbers[0], numbers[1]
 
 
 def _decimal(config: pytest.Config, name: str) -> float | None:

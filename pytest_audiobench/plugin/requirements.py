@@ -153,6 +153,7 @@ class Requirements:
         for evaluation, result, failure in zip(evaluations, results, failures, strict=True):
             declared = self._thresholds(result.record.eval, result.record.control, checked)
             declared += self._bounds_of_agreement(result.record)
+            declared = declared if self._session.shard is None else []
             verdicts = verdicts_on(result, declared, self.recorded, failure)
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             if declared and not failure:
@@ -167,6 +168,8 @@ class Requirements:
                 for verdict in verdicts
                 if verdict.status != "pass"
             ]
+        if self._session.shard is not None:
+            return violations, []
         violations += [
             Violation(f"{threshold.text}: {record.eval} was skipped: {record.message}")
             for record in refused
@@ -339,7 +342,7 @@ def asking_failure(result: Result, allowed: int) -> str:
         "when judged": unjudged,
     }
     failed, asked = own + sum(repeated.values()), result.n * record.epochs
-    if failed <= allowed and result.errors < asked:
+    if failed <= allowed and (result.errors < asked or not asked):
         return ""
     further = "".join(f", and {count} more {when}," for when, count in repeated.items() if count)
     # With no sample left nothing is measured, however many may fail.

@@ -20,6 +20,7 @@ from pytest_audiobench.plugin.controller import Controller
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Expected
+from pytest_audiobench.plugin.session import shard_of
 from pytest_audiobench.plugin.shortfalls import notes, shortfalls
 from pytest_audiobench.plugin.stash import INSTRUMENT
 from pytest_audiobench.records.run import AnswersRecord, CanaryRecord, ItemRecord, ModelRecord, RunRecord
@@ -87,17 +88,25 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     hidden = failed and session.exitstatus == pytest.ExitCode.OK
     if (unmeasured and session.exitstatus in _UNJUDGED) or (controller.nothing_measured and controller.gated) or hidden:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
+    options = read_options(session.config)
+    # All that is here of a shard may be asked by another one.
+    elsewhere = options.is_part and not controller.unavailable
+    if controller.nothing_measured and not elsewhere and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
     if session.exitstatus == INSTRUMENT_FAILED and controller.other_encoder:
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
     if broken:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
-    begun = any(model.is_mere_name for model in models) or read_options(session.config).refresh
+    # That of a shard ends when it is merged.
+    begun = not options.is_part and (any(model.is_mere_name for model in models) or options.refresh)
     if begun and session.exitstatus in _ENDS and not controller.lost:
         from pytest_audiobench.plugin.earlier_answers import end_run
 
         end_run(session.config, controller.place)
+    if (shard := shard_of(options)) is not None and session.exitstatus == pytest.ExitCode.OK:
+        from pytest_audiobench.plugin.earlier_answers import end_shard
+
+        end_shard(options, controller.place, shard)
     controller.place.open()
     _write_missing_records(controller, stopped)
     run_notes += spent_note(controller.place.folder)
@@ -259,4 +268,5 @@ def _heading(
         unavailable=sorted({name for names in controller.unavailable.values() for name in names}),
         hashes=pooled_hashes(()),
         baseline=controller.collected.baseline,
+        shard=shard_of(options),
     )

@@ -26,18 +26,24 @@ from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
 from pytest_audiobench.plugin.workers import BASELINE, DEVICES, worker_input
-from pytest_audiobench.records.run import HearingRecord, ModelRecord
+from pytest_audiobench.records.run import HearingRecord, ModelRecord, ShardRecord
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.corrections import Corrections
     from pytest_audiobench.evaluation.evaluate import RunContext
     from pytest_audiobench.evaluation.human_labels import HumanLabels
+    from pytest_audiobench.models.device.ray_cluster import RayCluster
     from pytest_audiobench.plugin.model_server import RunServers
     from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
 
 _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
+
+
+def shard_of(options: Options) -> ShardRecord | None:
+    """The part of every eval that is asked; None for all."""
+    return ShardRecord(*options.shard) if options.shard and options.is_part else None
 
 
 class EvalSession:
@@ -119,7 +125,7 @@ class EvalSession:
                 _ = options.max_drop == NO_MARGIN or read_margin(options.max_drop)
             except UsageError as error:
                 raise UsageError(f"--ab-max-drop: {error}, or none for declared lines only") from None
-        if not options.baseline:
+        if not options.baseline or options.is_part:
             return None
         from pytest_audiobench.comparison.baseline_sources import baseline_from
         from pytest_audiobench.plugin.regression_gate import Gate
@@ -181,7 +187,8 @@ class EvalSession:
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)
-            store = Store(first, self.place.run, self.options.refresh, extras, self.place.started, state=self._commit)
+            place, merged = self.place, self.options.is_merged
+            store = Store(first, place.run, self.options.refresh, extras, place.started, self._commit, merged)
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
@@ -197,6 +204,19 @@ class EvalSession:
             human_labels=self.human_labels,
             reuse=self.reuse,
         )
+
+    @property
+    def shard(self) -> ShardRecord | None:
+        """The part of every eval that this run asks about; None for all."""
+        return shard_of(self.options)
+
+    @cached_property
+    def code(self) -> str:
+        """What asks: the package's version, and the commit that is checked out."""
+        from pytest_audiobench.report.run_writer import runtime
+
+        release = runtime().packages.get("pytest-audiobench", "")
+        return f"pytest-audiobench {release} {self._commit()}"
 
     def _commit(self) -> str:
         from pytest_audiobench.plugin.earlier_answers import commit_of
@@ -260,7 +280,12 @@ class EvalSession:
     def _handle_on(self, spec: ModelSpec, judge: bool = False) -> ModelHandle:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
         model = self.model_of(spec, judge)
-        if getattr(model, "in_process", False) and (addresses := self._devices()):
+        in_process = getattr(model, "in_process", False)
+        if in_process and self.options.ray:
+            from pytest_audiobench.models.device.ray_cluster import RayModel
+
+            model = RayModel(model, spec, self._ray)
+        elif in_process and (addresses := self._devices()):
             from pytest_audiobench.models.device.client import Address, SharedModel
 
             if worker_input(self.config):
@@ -274,6 +299,12 @@ class EvalSession:
         """The addresses of the devices' processes, where the run has any."""
         values = worker_input(self.config)
         return values.get(DEVICES, ()) if values else self.devices_here()
+
+    @cached_property
+    def _ray(self) -> RayCluster:
+        from pytest_audiobench.models.device.ray_cluster import RayCluster
+
+        return RayCluster(self.options.ray, self.registration.kinds)
 
     def _make_way(self) -> None:
         """Close what fills a device: a judge is loaded when the model has answered, and the other way round."""
@@ -381,6 +412,8 @@ class EvalSession:
             except (Exception, SystemExit) as error:
                 # The run is judged by now: a model that cannot end must not change its exit code.
                 print(f"the model {handle.alias} cannot be closed: {error!r}", file=sys.stderr)
+        if "_ray" in vars(self):
+            self._ray.close()
         if "bench" in vars(self):
             self.bench.store.close()
             self.bench.locks.close()

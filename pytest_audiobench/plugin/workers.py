@@ -52,6 +52,12 @@ def place_on_device(config: pytest.Config) -> None:
     ``--ab-devices`` (UsageError for a GPU and the CPU); else share the cores.
     """
     values = worker_input(config)
+    if read_options(config).ray:
+        if values or config.getoption("dist", "no") != "no" or read_options(config).devices:
+            raise UsageError("--ab-ray has the replicas of a model on its own: leave out -n and --ab-devices")
+        if importlib.util.find_spec("ray") is None:
+            raise UsageError("--ab-ray needs Ray: pip install 'pytest-audiobench[ray]'")
+        return
     if shared := values.get(DEVICES):
         os.environ.update(environment_of(shared[0][2]))
     elif values:

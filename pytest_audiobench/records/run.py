@@ -741,6 +741,23 @@ class AnswersRecord(Record, frozen=True):
     canaries: Sequence[CanaryRecord] = ()
 
 
+class ShardRecord(Record, frozen=True):
+    """One of ``count`` machines' shares of a run, counted from 1."""
+
+    index: Positive
+    count: Positive
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of {self.count}"
+
+    @staticmethod
+    def of_window(window: int, first_id: bytes, count: int) -> int:
+        """The shard, of ``count``, that asks about a window of a slice. The hash of the slice's first id says where to
+        begin: of many small slices, each with few windows, the first ones are not all one shard's.
+        """
+        return (window + int.from_bytes(first_id[4:12], "big")) % count + 1
+
+
 class RunRecord(Record, frozen=True, kw_only=True):
     """One finished run."""
 
@@ -770,5 +787,7 @@ class RunRecord(Record, frozen=True, kw_only=True):
     baseline: BaselineRecord | None = None
     answers: AnswersRecord | None = None
     """None in records of releases that did not count them."""
+    shard: ShardRecord | None = None
+    """Of a run that asked a part of every eval and judged nothing."""
     extra: dict[str, Any] = field(default_factory=dict)
     """What hooks added: JSON values under names of their own."""

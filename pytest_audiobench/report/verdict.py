@@ -105,6 +105,8 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         more = len(record.unmeasured) - _MOST_UNMEASURED
         advice = "; ".join([*record.unmeasured[:_MOST_UNMEASURED], *([f"and {more} more"] if more > 0 else [])])
         return _FAILED._replace(words="not measured"), f"{advice[:1].upper()}{advice[1:]}."
+    if record.shard is not None and not status:
+        return _PASSED._replace(mark="", tone="plain", words=f"{record.shard}: not judged"), "Merge the shards."
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]

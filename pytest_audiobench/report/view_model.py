@@ -213,7 +213,9 @@ def banners(record: RunRecord) -> Iterator[Banner]:
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
         yield Banner("bad", f"Incomplete: {formatting.counted(lost, 'eval')} began and never reported.")
-    if record.limit is not None or any(item.limited for item in items):
+    if record.shard is not None:
+        yield Banner("warn", f"{str(record.shard).capitalize()}: a part of every eval was asked, and nothing judged.")
+    elif record.limit is not None or any(item.limited for item in items):
         use = "The baseline is compared on these alone" if record.baseline else "Never comparable with a full run"
         yield Banner("bad", f"Limited: only part of the samples was asked. {use}.{_distance_to_whole(items)}")
     if errors:

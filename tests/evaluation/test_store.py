@@ -157,6 +157,59 @@ def test_every_repaired_piece_of_an_answer_is_counted(tmp_path):
         assert written.responses == store.get_many([b"a"])
 
 
+def rows(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return {
+            table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=str)
+            for table in ("failure", "noise", "meta")
+        }, connection.execute("SELECT key, outputs, detail, run, created, digest FROM answer ORDER BY key").fetchall()
+
+
+def test_stores_are_put_together_alike_in_whatever_order(tmp_path):
+    for name, text in (("one", "early"), ("two", "late"), ("three", "alone")):
+        with Store(tmp_path / name, name) as store:
+            put(store, a=text, **{name: "own"}) if name != "three" else put(store, three=text)
+            store.put_batch({}, {name[:2].encode(): (f"{name} failed", False)})
+            store.keep_note("hearing:m", name)
+    merged = []
+    for order in (("one", "two", "three"), ("three", "two", "one", "two")):
+        with Store(tmp_path / "-".join(order), "merged", merged=True) as store:
+            assert [store.absorb(tmp_path / name) for name in order] == [0] * len(order)
+            assert texts(store, "a", "one", "two", "three") == {
+                "a": "late",
+                "one": "own",
+                "two": "own",
+                "three": "alone",
+            }
+            assert store.passed_failures([b"on"]) == {b"on": "one failed"}
+            assert store.notes("hearing:") == [("hearing:m", "two")]
+        merged.append(rows(tmp_path / "-".join(order))[1])
+    assert merged[0] == merged[1]
+    assert [row[1] for row in rows(tmp_path / "one-two-three")[0]["noise"]] == [b"a"]
+
+
+def test_only_a_merged_store_takes_a_failure_for_the_last_word(tmp_path):
+    with Store(tmp_path / "s", "one") as store:
+        store.put_batch({}, {b"a": ("the server was away", False), b"b": ("no audio", True)})
+        assert store.failures([b"a", b"b"]) == {b"b": "no audio"}
+        assert store.passed_failures([b"a", b"b"]) == {}
+    with Store(tmp_path / "s", "two", merged=True) as store:
+        assert store.failures([b"a", b"b"]) == {b"b": "no audio"}
+        assert store.passed_failures([b"a", b"b"]) == {b"a": "the server was away"}
+
+
+def test_damaged_rows_are_counted_and_left_where_they_are(tmp_path):
+    with Store(tmp_path / "s", "one") as store:
+        put(store, a="yes", b="no")
+    with closing(sqlite3.connect(tmp_path / "s")) as connection, connection:
+        connection.execute("UPDATE answer SET run = 'another' WHERE id = 1")
+    with Store(tmp_path / "t", "two") as store:
+        assert store.absorb(tmp_path / "s") == 1
+        assert texts(store, "a", "b") == {"b": "no"}
+        with pytest.raises(UsageError, match="cannot be read as a store"):
+            store.absorb(tmp_path / "absent")
+
+
 def test_a_local_folder_is_no_network_file_system(tmp_path):
     assert network_file_system(tmp_path / "not" / "there" / "yet") is None
 
@@ -173,9 +226,12 @@ def mounted(tmp_path, monkeypatch):
     return mount
 
 
-def test_a_store_on_a_network_disk_is_refused_before_it_is_made(tmp_path, mounted):
-    mounted("/dev/sda1 / ext4 rw 0 0", "server:/home ? nfs4 rw 0 0")
-    with pytest.raises(UsageError, match=r"network file system \(nfs4\).*local disk with --ab-store"):
+@pytest.mark.parametrize(
+    "kind", ["nfs4", "lustre", "fuse.juicefs", "fuse.rclone", "fuse.blobfuse2", "fuse.ceph-fuse", "fuse.sshfs"]
+)
+def test_a_store_on_a_network_disk_is_refused_before_it_is_made(kind, tmp_path, mounted):
+    mounted("/dev/sda1 / ext4 rw 0 0", f"server:/home ? {kind} rw 0 0")
+    with pytest.raises(UsageError, match=rf"network file system \({kind}\).*--ab-store; audiobench merge"):
         Store(tmp_path / "s", "one")
     assert not (tmp_path / "s").exists()
 

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +36,18 @@ def write(job, name, text):
 def sbatch(arguments):
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--parsable", action="store_true")
-    for option in ("output", "dependency", "job-name", "gpus", "time", "signal", "open-mode", "wrap", "partition"):
+    for option in (
+        "output",
+        "dependency",
+        "job-name",
+        "gpus",
+        "time",
+        "signal",
+        "open-mode",
+        "wrap",
+        "partition",
+        "array",
+    ):
         parser.add_argument(f"--{option}")
     parser.add_argument("--requeue", action="store_true")
     parser.add_argument("script", nargs=argparse.REMAINDER)
@@ -46,28 +58,38 @@ def sbatch(arguments):
     assert not strange + in_script.script, f"unknown directives: {strange}"
     with (JOBS / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        job = 101 + sum(1 for _ in JOBS.glob("[0-9]*"))
+        job = 101 + sum("_" not in place.name for place in JOBS.glob("[0-9]*"))
         (JOBS / str(job)).mkdir()
+    first, _, last = (asked.array or "").partition("-")
+    tasks = [f"{job}_{index}" for index in range(int(first), int(last or first) + 1)] if asked.array else []
     # A job runs a copy of its script, which lies in none of the user's folders.
     script = JOBS / str(job) / "slurm_script"
     script.write_text(text)
     script.chmod(0o755)
     write(job, "state", "PENDING")
     output = asked.output or in_script.output or "slurm-%j.out"
-    job_file = {
-        "arguments": asked.script[1:],
-        "dependency": asked.dependency or "",
-        "output": output.replace("%j", str(job)),
-    }
-    write(job, "job.json", json.dumps(job_file))
-    with open(os.devnull, "r+") as nothing:
-        subprocess.Popen(
-            [sys.executable, __file__, "run", str(job)],
-            stdin=nothing,
-            stdout=nothing,
-            stderr=nothing,
-            start_new_session=True,
-        )
+    for each in tasks:
+        (JOBS / each).mkdir()
+        shutil.copy(script, JOBS / each / "slurm_script")
+        write(each, "state", "PENDING")
+    write(job, "tasks", " ".join(tasks))
+    for each in tasks or [str(job)]:
+        array, _, index = each.partition("_")
+        job_file = {
+            "arguments": asked.script[1:],
+            "dependency": asked.dependency or "",
+            "output": output.replace("%j", each).replace("%A", array).replace("%a", index),
+        }
+        write(each, "job.json", json.dumps(job_file))
+    for each in tasks or [str(job)]:
+        with open(os.devnull, "r+") as nothing:
+            subprocess.Popen(
+                [sys.executable, __file__, "run", each],
+                stdin=nothing,
+                stdout=nothing,
+                stderr=nothing,
+                start_new_session=True,
+            )
     print(job if asked.parsable else f"Submitted batch job {job}")
 
 
@@ -87,14 +109,15 @@ def run(job):
     # A shell starts what it puts in the background with SIGINT ignored; Slurm's jobs begin with no signal ignored.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asked = json.loads(read(job, "job.json"))
-    restarts = 0
+    restarts, (array, _, index) = 0, job.partition("_")
     while read(job, "state") == "PENDING":
         if not may_start(asked["dependency"]):
             time.sleep(0.05)
             continue
         environ = {
             **os.environ,
-            "SLURM_JOB_ID": str(job),
+            "SLURM_JOB_ID": job.replace("_", "00"),
+            **({"SLURM_ARRAY_JOB_ID": array, "SLURM_ARRAY_TASK_ID": index} if index else {}),
             "SLURM_SUBMIT_DIR": os.getcwd(),
             "SLURMD_NODENAME": "localhost",
             **({"SLURM_RESTART_COUNT": str(restarts)} if restarts else {}),
@@ -121,6 +144,10 @@ def run(job):
         write(job, "code", code)
         cancelled = (JOBS / str(job) / "cancel").exists()
         write(job, "state", "CANCELLED" if cancelled else "FAILED" if code else "COMPLETED")
+        # Of an array the job has ended when all its tasks have.
+        states = {read(task, "state") for task in read(array, "tasks").split()}
+        if states and states <= set(ENDED):
+            write(array, "state", "COMPLETED" if states == {"COMPLETED"} else "FAILED")
 
 
 def members(session):
@@ -143,6 +170,11 @@ def sweep(session, sig=signal.SIGKILL):
 def end(job, why):
     """SIGTERM to all of a job's processes, and SIGKILL to those that are still there KILL_WAIT_S later."""
     write(job, why, "")
+    if tasks := read(job, "tasks").split():
+        for task in tasks:
+            if read(task, "state") not in ENDED:
+                end(task, why)
+        return
     if read(job, "state") == "PENDING":
         write(job, "state", "CANCELLED")
         return
@@ -170,7 +202,7 @@ def main(name, arguments):
             if (state := read(job.name, "state")) not in ENDED:
                 print(job.name, state)
     else:
-        run(int(arguments[1]))
+        run(arguments[1])
 
 
 def install(folder):

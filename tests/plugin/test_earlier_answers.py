@@ -3,6 +3,8 @@
 import datetime
 import importlib.util
 import os
+import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -342,3 +344,29 @@ def test_an_empty_revision_pins_nothing_and_is_a_usage_error(lab, spec):
     ran = lab.suite.run(f"{option}={spec},revision=", model=None)
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     assert "revision= of an" in ran.stderr.str()
+
+
+def test_a_server_is_asked_anew_by_shards_and_never_by_their_merge(lab):
+    assert lab.run()[0] == 0
+    baseline, places = lab.keep_baseline(), [lab.path / "shards" / f"{number}.sqlite" for number in (1, 2)]
+    places[0].parent.mkdir()
+
+    def ask():
+        for place in places:
+            shutil.copy(lab.path / ".audiobench" / "store.sqlite", place)
+        return [lab.run(f"--ab-shard={number}/2", f"--ab-store=shards/{number}.sqlite", baseline) for number in (1, 2)]
+
+    def merge(name):
+        before = lab.server.count
+        words = shlex.join([f"--ab-model={lab.spec()}", baseline, "-p", "no:cacheprovider"])
+        done = lab.suite.audiobench("merge", "shards", "--run", name, "--pytest", words)
+        assert lab.server.count == before
+        return done.returncode
+
+    statuses, asked = zip(*ask(), strict=True)
+    assert statuses == (0, 0)
+    assert sorted(asked) == [0, 40]
+    assert merge("all") == 0
+    # What was answered before the shards does not stand for one that is lost.
+    shutil.copy(lab.path / ".audiobench" / "store.sqlite", places[asked.index(40)])
+    assert merge("lost") == 6

@@ -59,16 +59,19 @@ class Host:
         with connection:
             while True:
                 try:
-                    connection.send_bytes(self._answer(connection.recv()))
+                    connection.send_bytes(self.answer(connection.recv()))
                 except (EOFError, OSError):
                     return
 
-    def _answer(self, message: Mapping[str, Any]) -> bytes:
+    def answer(self, message: Mapping[str, Any]) -> bytes:
+        """The reply to a message, pickled: to "load" the model's hearing, to "identify" its fingerprint too, to "ask"
+        the responses; or an error.
+        """
         number = {"number": message["number"]}
         try:
             with self._model_for(message["spec"]) as model:
                 is_asked = message["do"] == "ask"
-                reply = _ask(model, message["batch"]) if is_asked else {"hearing": getattr(model, "hearing", None)}
+                reply = _ask(model, message["batch"]) if is_asked else _loaded(model, message)
             return pickle.dumps({**reply, **number})
         except Exception as error:
             return pickle.dumps({"error": _known_error(error), **number})
@@ -115,6 +118,11 @@ def _known_error(error: Exception) -> Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     known: Exception = kind(str(error))
     return known
+
+
+def _loaded(model: Model, message: Mapping[str, Any]) -> dict[str, Any]:
+    hearing = {"hearing": getattr(model, "hearing", None)}
+    return {**hearing, "fingerprint": dict(model.fingerprint())} if message["do"] == "identify" else hearing
 
 
 def _ask(model: Model, batch: Sequence[Ask]) -> dict[str, Any]:
