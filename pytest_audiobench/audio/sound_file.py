@@ -35,7 +35,7 @@ _COUNTED_RATE_HZ = 16_000
 """Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
 _AVERAGED_VALUES = 1 << 19
-"""Of several channels at a time, in memory that is used again: soundfile seeks after each block, slow in FLAC."""
+"""Of several channels at a time, in memory that is used again; after each soundfile seeks, which FLAC pays for."""
 _INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
 _ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
     "FLAC": _INTEGERS,
