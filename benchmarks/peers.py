@@ -77,15 +77,19 @@ class Scene:
         make(folder, samples)
         rows = (folder / "all.jsonl").read_text().splitlines(keepends=True)
         (folder / "some.jsonl").write_text("".join(rows[:of_peers]))
-        for name, text in (("loop.py", LOOP), ("test_rows.py", PYTEST), ("inspect_run.py", INSPECT)):
+        # In a folder of its own: the other's conftest.py is for this package's plugin.
+        (folder / "bare").mkdir()
+        (folder / "bare" / "pytest.ini").write_text("[pytest]\n")
+        for name, text in (("loop.py", LOOP), ("bare/test_rows.py", PYTEST), ("inspect_run.py", INSPECT)):
             (folder / name).write_text(text)
 
     def script(self, python: str, name: str, rows: str) -> Spent:
         return process([python, name, f"{rows}.jsonl"], self.folder, self.bytecode, HOME=str(self.folder))
 
     def pytest(self, rows: str) -> Spent:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_rows.py"]
-        return process(command, self.folder, self.bytecode, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", ROWS=f"{rows}.jsonl")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--confcutdir=.", "test_rows.py"]
+        file, bare = str(self.folder / f"{rows}.jsonl"), self.folder / "bare"
+        return process(command, bare, self.bytecode, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", ROWS=file)
 
     def ours(self, rows: str, *forgotten: str) -> Spent:
         return run(self.folder, rows, "deaf", *forgotten)
