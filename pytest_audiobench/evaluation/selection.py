@@ -130,8 +130,6 @@ def select(
     notes = [dataset.note] if dataset.note else []
     notes += [f"{tally.absent} of {len(selection)} samples have no audio on this machine"] if partly else []
     notes += [f"of {count} of {len(selection)} samples: {doubt}" for doubt, count in sorted(tally.doubts.items())]
-    if limit is not None and limit < len(positions) < len(whole):
-        notes.append(f"{len(positions)} samples for a limit of {limit}: windows of batches are asked whole")
     groups = tally.few_valued if dataset.groups is None else dataset.groups
     return Selection(dataset, len(whole), selection, groups, notes, tally.clustered, shard, first)
 

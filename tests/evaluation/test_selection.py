@@ -75,14 +75,6 @@ def test_a_planned_model_is_asked_whole_windows_so_that_a_limited_run_is_a_prefi
         assert len(slice_of(own, Speaker(), limit).samples) == limit
 
 
-def test_a_limit_that_goes_on_to_the_end_of_a_window_says_so():
-    own = samples(300, clips=(CLIP,))
-    part = slice_of(own, Speaker(batching="planned"), 20)
-    assert len(part.samples) > 20
-    assert part.notes == [f"{len(part.samples)} samples for a limit of 20: windows of batches are asked whole"]
-    assert slice_of(own, Speaker(), 20).notes == slice_of(own, Speaker(batching="planned"), 300).notes == []
-
-
 def test_the_windows_are_those_of_the_whole_data_set_whatever_is_taken_of_it():
     own = samples(4 * WINDOW_SAMPLES, clips=(CLIP,))
     for one in slice_of(own, Speaker(), 3).samples:
