@@ -27,6 +27,8 @@ from tests.evaluation.tiny import Speaker, dataset, evaluated, sample
 
 MOST_BYTES_A_SAMPLE = 500
 """The first cost more than those of a million do; as objects in lists each would take over 3,000."""
+MOST_BYTES_AN_ANSWER = 1_500
+"""With all that an eval makes of it; in lists each would take over 4,500."""
 
 # A child's ru_maxrss starts at its parent's, which may have loaded torch; VmHWM is the child's own.
 PLAN = """
@@ -44,14 +46,17 @@ class Silent(Speaker):
     def load(self):
         raise FatalError("everything is planned")
 
+silent = sys.argv[3] == "silent"
+model = (Silent if silent else Speaker)(batching="planned", listens=False)
 file, places = Path(sys.argv[1]), Places(Path(), named={"made": Path(sys.argv[1]).parent})
 declaration = file.with_name("made.audiobench.toml")
 dataset = declared_loader(declaration)() if sys.argv[2] == "declared" else manifest(file)
 try:
-    evaluated(file.parent, dataset, None, Silent(batching="planned", listens=False), {"places": places})
+    evaluated(file.parent, dataset, None, model, {"places": places})
 except FatalError:
-    status = Path("/proc/self/status").read_text().split()
-    print(int(status[status.index("VmHWM:") + 1]) * 1024)
+    assert silent
+status = Path("/proc/self/status").read_text().split()
+print(int(status[status.index("VmHWM:") + 1]) * 1024)
 """
 DECLARATION = """
 [data]
@@ -66,7 +71,7 @@ answer = "{{answer}}"
 """
 
 
-def peak_bytes(folder: Path, ending: str, kind: str, rows: int) -> int:
+def peak_bytes(folder: Path, ending: str, kind: str, rows: int, model: str = "silent") -> int:
     folder.mkdir()
     file = folder / f"rows.{ending}"
     with file.open("w", encoding="utf-8") as lines:
@@ -79,7 +84,7 @@ def peak_bytes(folder: Path, ending: str, kind: str, rows: int) -> int:
             else:
                 lines.write(json.dumps({**row, "choices": ["cat", "dog"], "answer": "cat"}) + "\n")
     (folder / "made.audiobench.toml").write_text(DECLARATION.format(file=file.name), encoding="utf-8")
-    command = [sys.executable, "-c", PLAN, str(file), kind]
+    command = [sys.executable, "-c", PLAN, str(file), kind, model]
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])}
     return int(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout)
@@ -91,6 +96,13 @@ def test_a_sample_more_takes_little_memory_until_the_first_request(tmp_path, end
     few, many = 10_000, 40_000
     growth = peak_bytes(tmp_path / "many", ending, kind, many) - peak_bytes(tmp_path / "few", ending, kind, few)
     assert growth / (many - few) < MOST_BYTES_A_SAMPLE
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc says what a process took")
+def test_an_answer_more_takes_little_memory_to_the_end_of_the_eval(tmp_path):
+    few, many = 3_000, 13_000
+    peaks = [peak_bytes(tmp_path / str(rows), "jsonl", "manifest", rows, "speaking") for rows in (few, many)]
+    assert (peaks[1] - peaks[0]) / (many - few) < MOST_BYTES_AN_ANSWER
 
 
 def test_elements_beyond_those_in_memory_are_equal_and_in_order():
