@@ -6,7 +6,6 @@ small file, and a thread of the controller reads them all and writes one line fo
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -19,34 +18,51 @@ _EVERY_WITHOUT_TERMINAL_S = 30.0
 
 
 class Progress:
-    """Reports (done, total) of the eval in hand through ``show``, not more often than ``every_s``."""
+    """Reports how far the eval in hand is through ``show``, not more often than ``every_s``."""
 
-    def __init__(self, show: Callable[[str, int, int], None], every_s: float = _EVERY_S) -> None:
+    def __init__(self, show: Callable[[str], None], every_s: float = _EVERY_S) -> None:
         self._show, self._every_s, self._last = show, every_s, time.monotonic()
 
     def of(self, eval_: str) -> Callable[[int, int], None]:
-        """The progress function of one eval."""
+        """The progress function of one eval: how many are done, of how many."""
+        began_s, known = 0.0, -1
 
         def report(done: int, total: int) -> None:
+            nonlocal began_s, known
             now = time.monotonic()
+            if not 0 <= known <= done:
+                # The first report of a stage is what the store held: of that there is no speed.
+                began_s, known = now, done
             if now - self._last >= self._every_s:
                 self._last = now
-                self._show(eval_, done, total)
+                self._show(f"{eval_}: {done}/{total}{speed_text(done - known, now - began_s, total - done)}")
 
         return report
 
 
+def speed_text(done: int, seconds: float, left: int) -> str:
+    """How many are answered in a second, and how long the rest takes at that speed; "" while neither is known."""
+    if done <= 0 or seconds <= 0:
+        return ""
+    left_s = left * seconds / done
+    unit, count = next((unit, left_s / size) for unit, size in _UNITS if left_s >= 2 * size or size == 1)
+    return f", {done / seconds:.3g}/s, {count:.0f} {unit} left"
+
+
+_UNITS = (("h", 3600), ("min", 60), ("s", 1))
+
+
 def silent() -> Progress:
-    return Progress(lambda eval_, done, total: None, every_s=float("inf"))
+    return Progress(lambda text: None, every_s=float("inf"))
 
 
 def on_terminal(reporter: Any, capture: Any) -> Progress:
     """Progress of a run without workers: the line rewritten in place on a terminal, a line now and then elsewhere."""
     line = _Line(reporter)
 
-    def show(eval_: str, done: int, total: int) -> None:
+    def show(text: str) -> None:
         with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-            line.write(f"{eval_}: {done}/{total}")
+            line.write(text)
 
     return Progress(show, line.every_s)
 
@@ -54,9 +70,9 @@ def on_terminal(reporter: Any, capture: Any) -> Progress:
 def to_file(path: Path) -> Progress:
     """Progress of an xdist worker. A file that cannot be written costs a line on the screen, not the run."""
 
-    def show(eval_: str, done: int, total: int) -> None:
+    def show(text: str) -> None:
         with suppress(OSError):
-            path.write_text(json.dumps([eval_, done, total]), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
 
     return Progress(show)
 
@@ -80,9 +96,8 @@ class WorkersLine:
             states = []
             for path in sorted(self._folder.glob("progress-*")):
                 with suppress(OSError, ValueError):
-                    eval_, done, total = json.loads(path.read_text(encoding="utf-8"))
-                    states.append(f"{eval_}: {done}/{total}")
-            text = ", ".join(states)
+                    states.append(path.read_text(encoding="utf-8"))
+            text = " | ".join(filter(None, states))
             if text and text != before:
                 self._line.write(text)
             before = text
