@@ -81,6 +81,31 @@ def figures(taken: Sums) -> list[MetricRecord]:
     return records
 
 
+def time_text(taken: Sums) -> str:
+    """Where the seconds of the asking went, and what would shorten them; "" where they were few. Where several batches
+    are asked at once the shares may be more than the whole: the waiting and the writing are beside the model then.
+    """
+    asking_s = taken.get("asking_s", 0.0)
+    if asking_s < _FEW_S:
+        return ""
+    shares = {name: taken.get(name, 0.0) / asking_s for name in ("model_s", "decode_wait_s", "commit_s")}
+    model, decoding, writing = (f"{100 * share:.0f} %" for share in shares.values())
+    loading = f", after {taken['loading_s']:.0f} s of loading" if taken.get("loading_s", 0.0) >= 1 else ""
+    helps = next((text for name, least, text in _HELPS if shares[name] >= least), "")
+    return (
+        f"{asking_s:.0f} s of asking{loading}: in the model {model}, waiting for clips to be decoded {decoding}, "
+        f"writing answers {writing}{helps}"
+    )
+
+
+_FEW_S = 30.0
+_HELPS = (
+    ("decode_wait_s", 0.2, "; more cores would help, or clips at the rate that the model is played"),
+    ("commit_s", 0.2, "; a faster disk for --ab-store would help"),
+    ("model_s", 0.8, "; only the model would help: batch= or concurrency=, more devices, a faster server"),
+)
+
+
 class _Figure(NamedTuple):
     name: str
     needs: tuple[str, ...]

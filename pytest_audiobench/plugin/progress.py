@@ -6,7 +6,6 @@ small file, and a thread of the controller reads them all and writes one line fo
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -28,14 +27,32 @@ class Progress:
 
     def of(self, eval_: str) -> Report:
         """The progress function of one eval."""
+        began_s, known = 0.0, -1
 
         def report(done: int, total: int, figure: str = "") -> None:
+            nonlocal began_s, known
             now = time.monotonic()
+            if not 0 <= known <= done:
+                # The first report of a stage is what the store held: of that there is no speed.
+                began_s, known = now, done
             if now - self._last >= self._every_s:
                 self._last = now
-                self._show(f"{eval_}: {done}/{total}{figure}")
+                speed = speed_text(done - known, now - began_s, total - done)
+                self._show(f"{eval_}: {done}/{total}{speed}{figure}")
 
         return report
+
+
+def speed_text(done: int, seconds: float, left: int) -> str:
+    """How many are answered in a second, and how long the rest takes at that speed; "" while neither is known."""
+    if done <= 0 or seconds <= 0:
+        return ""
+    left_s = left * seconds / done
+    unit, count = next((unit, left_s / size) for unit, size in _UNITS if left_s >= 2 * size or size == 1)
+    return f", {done / seconds:.3g}/s, {count:.0f} {unit} left"
+
+
+_UNITS = (("h", 3600), ("min", 60), ("s", 1))
 
 
 def silent() -> Progress:
@@ -58,7 +75,7 @@ def to_file(path: Path) -> Progress:
 
     def show(text: str) -> None:
         with suppress(OSError):
-            path.write_text(json.dumps(text), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
 
     return Progress(show)
 
@@ -82,8 +99,8 @@ class WorkersLine:
             states = []
             for path in sorted(self._folder.glob("progress-*")):
                 with suppress(OSError, ValueError):
-                    states.append(json.loads(path.read_text(encoding="utf-8")))
-            text = ", ".join(states)
+                    states.append(path.read_text(encoding="utf-8"))
+            text = " | ".join(filter(None, states))
             if text and text != before:
                 self._line.write(text)
             before = text

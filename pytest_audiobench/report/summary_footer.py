@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.speed import time_text, together
 from pytest_audiobench.evaluation.wording_figures import votes
 from pytest_audiobench.metrics.definitions.soundscape import NOT_SHOWN
 from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
@@ -29,6 +30,8 @@ class ModelFacts:
 
     alias: str
     speed: str
+    time: str
+    """Where the time of asking it went."""
     grounding: str
     """Whether it is proven to use the audio, and the evidence."""
     device: str
@@ -144,6 +147,7 @@ def models(record: RunRecord) -> list[ModelFacts]:
             speed=", ".join(
                 f"{_SPEED_WORDS.get(figure.name, '')}{value_text(figure.value, figure.unit)}" for figure in model.speed
             ),
+            time=time_text(together([item.taken for item in record.items if item.model == model.alias])),
             grounding=f"{model.hearing.status}: {model.hearing.evidence}" if model.hearing else "",
             device=f"{model.device}, shared by the workers" if model.shared else "",
             judging=_judging(model, record.items) if model.role == "judge" else "",
@@ -159,7 +163,8 @@ def model_lines(record: RunRecord, judging: str) -> list[tuple[str, str]]:
         (subject, f"{facts.alias}: {text}")
         for facts in models(record)
         for subject, text in (
-            *((judging, facts.judging), ("speed of", facts.speed), ("device of", facts.device)),
+            *((judging, facts.judging), ("speed of", facts.speed), ("time of", facts.time)),
+            ("device of", facts.device),
             ("audio grounding of", facts.grounding),
             ("note on", facts.note),
         )

@@ -1,7 +1,10 @@
 """What a run says of a model's speed."""
 
+import re
+
 import pytest
 
+from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.batches_in_flight import Time
 from pytest_audiobench.evaluation.speed import figures, together
 from pytest_audiobench.metrics.registry import metric_kind
@@ -55,3 +58,21 @@ def test_a_front_end_of_fixed_length_fills_every_clip_up_to_it():
     time = Time()
     time.add_batch([3.0, 40.0], Limits(max_clip_s=30.0, pads_to_s=30.0))
     assert (time.planned_s, time.filled_s) == (33.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        ({"model_s": 95.0, "decode_wait_s": 3.0, "commit_s": 1.0}, "in the model 95 %, .* only the model would help"),
+        ({"model_s": 60.0, "decode_wait_s": 35.0}, r"decoded 35 %, writing answers 0 %; more cores would help"),
+        ({"model_s": 40.0, "commit_s": 30.0}, "writing answers 30 %; a faster disk"),
+        ({"model_s": 60.0, "loading_s": 12.0}, "^100 s of asking, after 12 s of loading: .*writing answers 0 %$"),
+    ],
+)
+def test_where_the_time_went_is_said_with_what_would_help(seconds, says):
+    assert re.search(says, speed.time_text({"asking_s": 100.0, **seconds}))
+
+
+def test_of_a_few_seconds_nothing_is_said():
+    assert speed.time_text({"asking_s": 3.0, "model_s": 1.0}) == ""
+    assert speed.time_text({}) == ""

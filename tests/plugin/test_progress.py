@@ -2,10 +2,13 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
 import pytest
+
+from pytest_audiobench.plugin.progress import speed_text
 
 
 def on_a_terminal(suite, *args):
@@ -30,6 +33,22 @@ def test_a_terminal_shows_how_far_an_eval_has_come(tones, workers):
     printed = on_a_terminal(tones, workers)
     assert "audiobench tones: " in printed
     assert "/40" in printed
+    assert re.search(r"/40, [\d.]+/s, \d+ s left", printed)
+
+
+@pytest.mark.parametrize(
+    ("done", "seconds", "left", "text"),
+    [
+        (10, 5.0, 30, ", 2/s, 15 s left"),
+        (10, 5.0, 600, ", 2/s, 5 min left"),
+        (100, 3.0, 1_000_000, ", 33.3/s, 8 h left"),
+        (10, 5.0, 0, ", 2/s, 0 s left"),
+        (0, 5.0, 30, ""),
+        (5, 0.0, 30, ""),
+    ],
+)
+def test_the_time_that_is_left_follows_from_what_this_run_asked(done, seconds, left, text):
+    assert speed_text(done, seconds, left) == text
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

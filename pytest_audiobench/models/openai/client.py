@@ -98,7 +98,9 @@ class Client:
 
         Raises Busy, Broken, Rejected, InfrastructureError, and SampleError for an unreadable reply.
         """
-        return await self._exchange(self._openai.chat.completions, body)
+        # The library looks through every message by its types, which changes nothing and takes a third of its time.
+        whole = {"messages": body["messages"]}
+        return await self._exchange(self._openai.chat.completions, {**body, "messages": [], "extra_body": whole})
 
     async def transcription(self, body: wire.Body) -> Reply:
         """One transcription. Raises as :meth:`chat`."""

@@ -8,7 +8,7 @@
     const models = data.models.map((model, number) =>
       el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
         el("span", { class: "soft" }, [data.facts[number].device || model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
-        ["note", "judging", "speed", "grounding"].filter((name) => data.facts[number][name]).map((name) =>
+        ["note", "judging", "speed", "time", "grounding"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name === "grounding" ? "audio grounding" : name}: `, visible(data.facts[number][name])))));
     const { verdict, changes } = data;
     // What follows from the regression lines alone stands above their table.
