@@ -217,7 +217,7 @@ def ours(folder: Path, checkpoint: Path, device: str, batch: int, tokens: int) -
         "-c",
         str(folder / "pytest.ini"),
         "--ab-run=gpu",
-        f"--ab-model=hf:{checkpoint},device={device},batch={batch}",
+        f"--ab-model=hf:{checkpoint},device={device},batch={batch},batch_s={30 * batch}",
     ]
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder), busy(device) as shares:

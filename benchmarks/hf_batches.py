@@ -34,7 +34,6 @@ from pytest_audiobench.datasets.bundled import bundled as bundled_data
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.models.hf import features
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 from pytest_audiobench.models.model import Limits
@@ -151,8 +150,10 @@ def ours(
 
 def forget(model: HfModel) -> None:
     """Whatever of prompts and features an earlier round left behind."""
+    from pytest_audiobench.models.hf import features
+
     model._engine._rendered.clear()
-    vars(model._engine.processor.feature_extractor).pop(features.MEMORY, None)
+    features.MEMORIES.pop(model._engine.processor.feature_extractor, None)
 
 
 def _slices(asks: Sequence[Ask]) -> list[list[Ask]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_audiobench.cli._questions import questions
 from pytest_audiobench.cli._text import labelled, say, table
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.hf.options import NO_ROOM
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.batch_plan import PlannedRequest
@@ -37,8 +38,8 @@ class Trial(NamedTuple):
     rates: list[float]
     """Clips a second, of each round."""
     peak_bytes: int
-    splits: int
-    """Batches that were halved for want of memory."""
+    fits: bool
+    """Whether no batch was halved for want of memory."""
 
     @property
     def rate(self) -> float:
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         trials = _shown(_trials(model, asks, args.rounds))
     finally:
         model.close()
-    fitting = [trial for trial in trials if not trial.splits]
+    fitting = [trial for trial in trials if trial.fits]
     if not fitting:
         say("audiobench: the device has no room for a single one of these clips")
         return 1
@@ -126,22 +127,21 @@ def _trials(model: HfModel, asks: Sequence[Ask], rounds: int) -> Iterator[Trial]
         )
         for number, ask in enumerate(asks)
     ]
-    _checked(model, asks[:1])  # warm
+    _fits(model, asks[:1])  # warm
     best, size = 0.0, 1
     while True:
         batches = planned_batches(planned, replace(limits, max_batch=size))
-        splits = model.oom_splits
         model.forget_peak_memory()
-        rates = []
+        rates, fits = [], True
         for _ in range(rounds):
             started = time.perf_counter()
             for batch in batches:
-                _checked(model, [asks[i] for i in batch])
+                fits = _fits(model, [asks[i] for i in batch]) and fits
             rates.append(len(asks) / (time.perf_counter() - started))
-        trial = Trial(size, _seconds(planned, batches), rates, model.peak_memory_bytes or 0, model.oom_splits - splits)
+        trial = Trial(size, _seconds(planned, batches), rates, model.peak_memory_bytes or 0, fits)
         yield trial
         best = max(best, trial.rate)
-        if trial.splits or trial.rate < _WORSE * best or size >= len(asks):
+        if not fits or trial.rate < _WORSE * best or size >= len(asks):
             return
         size *= 2
 
@@ -150,11 +150,13 @@ def _seconds(planned: Sequence[PlannedRequest], batches: Sequence[Sequence[int]]
     return max(math.ceil(len(batch) * (max(planned[i].size_s for i in batch) + 0.1)) for batch in batches)
 
 
-def _checked(model: HfModel, asks: Sequence[Ask]) -> None:
+def _fits(model: HfModel, asks: Sequence[Ask]) -> bool:
+    """Whether a batch is asked without being halved. Raises FatalError where it has no answers for another reason."""
     splits = model.oom_splits
     errors = [response.error for response in model.ask(asks) if response.error]
-    if errors and model.oom_splits == splits and len(asks) > 1:
-        raise FatalError(f"{len(errors)} of {len(asks)} questions had no answer: {errors[0]}")
+    if others := [error for error in errors if not error.endswith(NO_ROOM)]:
+        raise FatalError(f"{len(others)} of {len(asks)} questions had no answer: {others[0]}")
+    return not errors and model.oom_splits == splits
 
 
 def _shown(trials: Iterator[Trial]) -> list[Trial]:
@@ -167,7 +169,7 @@ def _shown(trials: Iterator[Trial]) -> list[Trial]:
     rows = [("batch", "batch_s", "clips/s", "range", "peak memory", "")]
     for trial in done:
         spread = f"{min(trial.rates):.1f} to {max(trial.rates):.1f}" if len(trial.rates) > 1 else ""
-        bar = "does not fit" if trial.splits else "#" * max(1, round(_BAR * trial.rate / most))
+        bar = "#" * max(1, round(_BAR * trial.rate / most)) if trial.fits else "does not fit"
         peak = f"{trial.peak_bytes / 1e6:,.0f} MB"
         rows.append((f"{trial.batch}", f"{trial.seconds}", f"{trial.rate:.1f}", spread, peak, bar))
     print("\n".join(table(rows, right=(0, 1, 2, 3, 4))))

@@ -414,6 +414,7 @@ def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[s
             played[request.key] = tuple(decode(clip, limits.rate_hz, window_s) for clip in request.clips)
         except AudioError as error:
             played[request.key] = error
+    handle.prepare_audio([one for each in played.values() if not isinstance(each, AudioError) for one in each])
     return played
 
 

@@ -13,13 +13,15 @@ import msgspec
 
 from pytest_audiobench.evaluation.batch_plan import PLAN
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.messages import Ask, PlayedAudio, Response
 from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model, Reply
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.answer_store import Store
+
+_SECONDS = ("features_s", "generate_s")
 
 
 class ModelHandle:
@@ -82,7 +84,8 @@ class ModelHandle:
     @property
     def seconds(self) -> Mapping[str, float]:
         """What asking was spent on so far, where the model tells: ``features_s`` and ``generate_s``."""
-        return dict(getattr(self._model, "seconds", {}))
+        told = getattr(self._model, "seconds", None)
+        return {name: told[name] for name in _SECONDS if name in told} if isinstance(told, Mapping) else {}
 
     @property
     def hearing(self) -> Hearing | None:
@@ -136,6 +139,11 @@ class ModelHandle:
             self._model.load()
             self._loaded = True
         return self._model
+
+    def prepare_audio(self, audio: Sequence[PlayedAudio]) -> None:
+        """Tell a model that wants to know it of clips that it will be asked about; on any thread."""
+        if self._loaded and (prepare := getattr(self._model, "prepare_audio", None)):
+            prepare(audio)
 
     def close(self) -> None:
         if self._loaded:

@@ -126,6 +126,12 @@ _FIGURES = (
         lambda played, filled: 1.0 - played / filled,
         "share of what the front end computes that is no audio, by the plan of batches",
     ),
+    _Figure(
+        "batch_fill",
+        ("full_batches", "planned_batches"),
+        lambda full, planned: full / planned,
+        "share of the seconds that each batch may hold, by the plan of batches",
+    ),
     _Figure("model_share", ("model_s", "asking_s"), lambda m, s: m / s, f"share of the wall time {_THIS_RUN}"),
     _Figure(
         "peak_memory_mb", ("peak_memory_bytes",), lambda b: b / 1e6, f"of the model's device or process {_THIS_RUN}"

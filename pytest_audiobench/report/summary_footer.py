@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_audiobench.evaluation.speed import time_text, together
 from pytest_audiobench.evaluation.wording_figures import votes
 from pytest_audiobench.metrics.definitions.soundscape import NOT_SHOWN
-from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import eval_name, value_text
@@ -19,9 +19,11 @@ from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerR
 _SPEED_WORDS = {
     "first_token_s": "first token after ",
     "padding_waste": "padding ",
+    "batch_fill": "batches full to ",
     "model_share": "in the model ",
     "peak_memory_mb": "peak memory ",
 }
+_LITTLE = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,14 @@ class ModelFacts:
     judging: str = ""
     note: str = ""
     """What its user says of it."""
+
+
+def _remedy(figure: MetricRecord, model: ModelRecord) -> str:
+    """What to do about a figure of a model on a card."""
+    little = figure.name == "batch_fill" and figure.value is not None and figure.value < _LITTLE
+    if little and model.device.startswith("cuda"):
+        return " (raise batch=, by audiobench tune)"
+    return ""
 
 
 class NamedTable(NamedTuple):
@@ -145,7 +155,8 @@ def models(record: RunRecord) -> list[ModelFacts]:
         ModelFacts(
             alias=model.alias,
             speed=", ".join(
-                f"{_SPEED_WORDS.get(figure.name, '')}{value_text(figure.value, figure.unit)}" for figure in model.speed
+                f"{_SPEED_WORDS.get(figure.name, '')}{value_text(figure.value, figure.unit)}{_remedy(figure, model)}"
+                for figure in model.speed
             ),
             time=time_text(together([item.taken for item in record.items if item.model == model.alias])),
             grounding=f"{model.hearing.status}: {model.hearing.evidence}" if model.hearing else "",

@@ -487,3 +487,36 @@ def test_the_seconds_of_planned_batches_add_up_with_what_fills_them() -> None:
     assert (time.planned_s, time.filled_s) == (11.0, 46.0)
     time.add_batch([], Limits())
     assert (time.planned_s, time.filled_s) == (11.0, 46.0)
+
+
+def test_what_a_model_says_that_asking_was_spent_on_adds_up_and_anything_else_of_that_name_does_not(executor_of):
+    model = Meter()
+    model.seconds = {"features_s": 1.0, "other": 5.0}
+    executor = executor_of(model)
+
+    def says(ask):
+        model.seconds = {"features_s": model.seconds["features_s"] + 0.5, "generate_s": 2.0}
+        return Response.of("yes")
+
+    model.says = says
+    texts(executor, "a", "b")
+    assert (executor.time.features_s, executor.time.generate_s) == (1.0, 2.0)
+    odd = Meter(name="odd")
+    odd.seconds = 7
+    assert ModelHandle("m", odd).seconds == {}
+
+
+def test_a_model_is_told_of_clips_ahead_once_it_is_loaded_and_only_if_it_wants_to_know(executor_of):
+    told = []
+    model = Meter(max_batch=1)
+    model.prepare_audio = told.extend
+    texts(executor_of(model), *"abcdef")
+    assert 3 <= len(told) <= 6  # those of the first batches were decoded before it was loaded
+    assert {len(one.samples) for one in told} == {100}
+
+
+def test_planned_batches_say_how_full_they_are(executor_of):
+    executor = executor_of(Meter("planned", max_batch=2, max_batch_s=1.0))
+    texts(executor, "a", "b", "c")
+    assert executor.time.planned_batches == 2
+    assert 0 < executor.time.full_batches < 2

@@ -29,12 +29,12 @@ def test_every_figure_is_a_metric_that_thresholds_may_name():
     everything = dict.fromkeys(
         (
             *("answers", "seconds", "audio_s", "tokens", "tokens_seconds", "first_token_s"),
-            *("planned_s", "filled_s", "model_s", "asking_s", "peak_memory_bytes"),
+            *("planned_s", "filled_s", "planned_batches", "full_batches", "model_s", "asking_s", "peak_memory_bytes"),
         ),
         1.0,
     )
     names = [figure.name for figure in figures(everything)]
-    assert len(names) == 7
+    assert len(names) == 8
     for name in names:
         assert metric_kind(name).name == name
 

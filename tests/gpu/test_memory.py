@@ -49,14 +49,14 @@ def test_digits(evaluate):
 
 
 def test_batches_that_are_halved_for_want_of_memory_change_no_hash(suite, shapes, tmp_path, device, monkeypatch):
-    """A window of 30 s makes the spectrograms of a batch the most of its memory, the weights next to nothing."""
+    """What a batch is computed in is the most of its memory, the weights next to nothing."""
     folder = tmp_path / "checkpoint"
     shapes.build(folder, *shapes.ARCHITECTURES["tiny"], device, "float32")
     suite.write(conftest=CONFTEST, test_digits=EVAL)
 
     def item(store, limit_bytes):
         monkeypatch.setenv("LIMIT_BYTES", str(limit_bytes))
-        options = {"device": device, "dtype": "float32", "batch": 64, "max_s": 10_000}
+        options = {"device": device, "dtype": "float32", "batch": 64, "batch_s": 10_000}
         suite.run(f"--ab-store={store}.sqlite", model=f"one=hf:{folder}", **options).assert_outcomes(passed=1)
         record, _ = suite.last()
         return record["items"][0], {figure["name"]: figure["value"] for figure in record["models"][0]["speed"]}

@@ -132,6 +132,31 @@ def test_an_encoder_that_is_not_the_published_one_is_given_whole_windows(tiny_ch
     assert takes_any_length(processor.feature_extractor)
 
 
+def test_features_that_were_made_ahead_on_other_threads_are_found_and_answers_are_the_same(
+    built, ask_about, recordings
+):
+    from concurrent.futures import ThreadPoolExecutor
+
+    played = recordings(16_000, 1.0)
+    asks = [ask_about("What is it?", one, task="open", max_new_tokens=8) for one in played]
+    plain, ahead = (HfModel(str(built("qwen25_omni_thinker")), {"device": "cpu"}) for _ in range(2))
+    ahead.load()
+    extractor = Counting.from_dict(ahead._engine.processor.feature_extractor.to_dict())
+    ahead._engine.processor.feature_extractor = extractor
+    plain_texts = [response.text for response in plain.ask(asks)]
+    with ThreadPoolExecutor(4) as pool:
+        for one in played:
+            pool.submit(ahead._engine.prepare_audio, [one])
+    made = extractor.clips
+    assert made == len({one.pcm_digest for one in played})
+    assert [response.text for response in ahead.ask(asks)] == plain_texts
+    assert extractor.clips == made
+    ahead.prepare_audio(recordings(16_000, 0.5))  # on the processor nothing is made ahead in a run
+    assert extractor.clips == made
+    plain.close()
+    ahead.close()
+
+
 def test_what_asking_was_spent_on_is_told(tiny_checkpoint, ask_about, heard):
     model = HfModel(str(tiny_checkpoint), {"device": "cpu"})
     assert model.seconds == {}

@@ -6,7 +6,7 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from pytest_audiobench.audio.clip import Samples
+from pytest_audiobench.audio.clip import PlayedAudio, Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.families import Family
 from pytest_audiobench.models.hf.loading import Load, load_model, load_processor
+from pytest_audiobench.models.hf.options import NO_ROOM
 from pytest_audiobench.models.hf.template_limits import process_peak_bytes
 from pytest_audiobench.models.messages import Ask, Response, Settings
 from pytest_audiobench.models.model import Hearing
@@ -43,6 +44,7 @@ class Setup:
 
     load: Load
     rate_hz: int
+    window_s: float | None = None
     shortest: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     padding: str = "left"
@@ -82,7 +84,7 @@ class Engine:
         """One response per element. The batch is halved as often as memory demands; its answers then say so."""
         replies, splits = halving(batch, lambda part: self._reply_or_out_of_memory(part, settings))
         self.oom_splits += splits
-        alone = Response(error=f"{self.setup.load.device} runs out of memory on this request alone")
+        alone = Response(error=f"{self.setup.load.device} {NO_ROOM}")
         answers = [alone if reply is None else reply for reply in replies]
         if not splits:
             return answers
@@ -91,6 +93,15 @@ class Engine:
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         """One response per element, asked together."""
         raise NotImplementedError
+
+    def prepare_audio(self, audio: Sequence[PlayedAudio]) -> None:
+        """Make of clips what asking about them will need, on any thread, where the family can."""
+        window = round((self.setup.window_s or 0.0) * self.setup.rate_hz)
+        played = [one for one in audio if one.pcm_digest and len(one.samples) <= window]
+        if (ahead := self.setup.family.hook("ahead")) and played:
+            # Whatever is wrong with it, asking finds out too, and says so.
+            with suppress(Exception):
+                ahead(self.processor, [self.filled_up(one.samples) for one in played], [p.pcm_digest for p in played])
 
     def prove(self) -> Hearing:
         """Ask with audio and without, and tell whether audio arrives. Raises FatalError when it does not."""

@@ -70,6 +70,8 @@ class Family:
     """
     inputs: Hook | None = None
     """``inputs(processor, prompts, rate_hz)`` returns the tensors of a batch by name."""
+    ahead: Hook | None = None
+    """``ahead(processor, clips, digests)`` makes on any thread what ``inputs`` would make of these clips, and finds."""
     shorten: Hook | None = None
     """``shorten(processor, model)`` makes a loaded encoder that would take whole windows alone take less."""
 
@@ -91,6 +93,7 @@ _QWEN_OMNI = Family(
     max_clips=8,
     processor=f"{_HERE}.processors:qwen25_omni",
     inputs=f"{_HERE}.processors:audio_only_inputs",
+    ahead=f"{_HERE}.processors:spectrograms_ahead",
     classes=("AutoModelForMultimodalLM",),
 )
 _CTC = Family(
@@ -118,6 +121,7 @@ FAMILIES: Mapping[str, Family] = {
         status="proven",
         max_clips=8,
         inputs=f"{_HERE}.processors:qwen2_audio_inputs",
+        ahead=f"{_HERE}.processors:spectrograms_ahead",
         shorten=f"{_HERE}.features:shorten_qwen2_audio",
     ),
     "qwen2_5_omni": replace(_QWEN_OMNI, status="proven"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -17,7 +19,7 @@ MOST_BYTES = 256 << 20
 _TAIL = 1600
 """Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
 do not depend on its neighbours and are those of the whole window."""
-MEMORY, _ANY_LENGTH = "audiobench_spectrograms", "audiobench_any_length"
+_ANY_LENGTH = "audiobench_any_length"
 
 
 class Spectrograms:
@@ -28,15 +30,14 @@ class Spectrograms:
     """
 
     def __init__(self, extractor: Any, most_bytes: int = MOST_BYTES) -> None:
-        self._extractor, self._left = extractor, most_bytes
+        self._extractor, self._left = weakref.proxy(extractor), most_bytes
         self._rows: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
     def of(cls, extractor: Any) -> Spectrograms:
         """Those of an extractor, with which they are forgotten."""
-        memory: Spectrograms = extractor.__dict__.setdefault(MEMORY, cls(extractor))
-        return memory
+        return MEMORIES.setdefault(extractor, cls(extractor))
 
     def batch(self, clips: Sequence[Any], digests: Sequence[str], whole_window: bool, even: bool) -> torch.Tensor:
         """A row for each clip, filled up with silence to the longest, or to the window.
@@ -92,6 +93,10 @@ class Spectrograms:
         )
         spectrograms = torch.as_tensor(features["input_features"])
         return [spectrogram[:, :width].clone() for spectrogram, width in zip(spectrograms, widths, strict=True)]
+
+
+MEMORIES: WeakKeyDictionary[Any, Spectrograms] = WeakKeyDictionary()
+"""Beside their extractors, which are copied and written as their attributes are."""
 
 
 def takes_any_length(extractor: Any) -> bool:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.audio.long_sound import pieces
 from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.identity import file_digest
@@ -246,6 +247,7 @@ class HfModel:
         setup = Setup(
             load,
             self.limits.rate_hz,
+            self.limits.max_clip_s,
             shortest=round(self.pad_s * self.limits.rate_hz),
             options={name: self._options[name] for name in FAMILY_OPTIONS if name in self._options},
             padding=self._padding,
@@ -259,6 +261,13 @@ class HfModel:
             raise
         except Exception as error:  # what its files say may break it where it is tried
             raise load.failed("checkpoint", error) from error
+
+    def prepare_audio(self, audio: Sequence[PlayedAudio]) -> None:
+        """Make features of clips that will be asked about, on the thread that decoded them, where the model is on a
+        card: beside a model on the processor they would take its time.
+        """
+        if self._engine is not None and self.device.startswith("cuda"):
+            self._engine.prepare_audio(audio)
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""

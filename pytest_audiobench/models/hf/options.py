@@ -19,6 +19,8 @@ FAMILY_OPTIONS = ("beams", "labels", "language", "repetition_penalty", "template
 DEVICE_MAPS = ("auto", "balanced", "sequential")
 DTYPES = ("float32", "bfloat16", "float16")
 PADDINGS = ("left", "right")
+NO_ROOM = "runs out of memory on this request alone"
+"""The end of the error of a request that cannot be halved any further."""
 
 
 def split_target(target: str) -> tuple[str, str | None]:

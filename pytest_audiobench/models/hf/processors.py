@@ -53,15 +53,26 @@ def qwen2_audio_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> 
 
     A front end that is not the published one is asked itself.
     """
+    if not _is_published(processor):
+        return by_processor(processor, prompts, rate_hz)
+    whole_window = not takes_any_length(processor.feature_extractor)
+    return tensors(processor, *_contents(prompts), _quarter, whole_window)
+
+
+def spectrograms_ahead(processor: Any, clips: Sequence[Any], digests: Sequence[str]) -> None:
+    """Make the clips' spectrograms, so that tensors of prompts find them."""
+    if isinstance(processor, AudioOnlyProcessor) or _is_published(processor):
+        Spectrograms.of(processor.feature_extractor).rows(clips, digests)
+
+
+def _is_published(processor: Any) -> bool:
+    """Whether a front end is Qwen2-Audio's published one."""
     extractor = processor.feature_extractor
-    published = (
+    return (
         type(processor) is transformers.Qwen2AudioProcessor
         and type(extractor) is transformers.WhisperFeatureExtractor
         and (extractor.padding_side, extractor.padding_value, extractor.dither) == ("right", 0.0, 0.0)
     )
-    if not published:
-        return by_processor(processor, prompts, rate_hz)
-    return tensors(processor, *_contents(prompts), _quarter, whole_window=not takes_any_length(extractor))
 
 
 def audio_only_inputs(processor: AudioOnlyProcessor, prompts: Sequence[Any], rate_hz: int) -> Any:
