@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 import sys
 import threading
 from collections import defaultdict
@@ -24,6 +25,7 @@ from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import Factory, make
 from pytest_audiobench.models.spec import ModelSpec
 
+_CONNECTS_WITHIN_S = 30.0
 _REPLICAS_LOST = 2
 """By one message, before it is taken to be what ends them."""
 
@@ -70,9 +72,13 @@ class RayCluster:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        host, _, port = self._address.rpartition(":")
         try:
+            if host and port.isdecimal():
+                # Ray itself tries for minutes.
+                socket.create_connection((host.strip("[]"), int(port)), _CONNECTS_WITHIN_S).close()
             ray.init(self._address, log_to_driver=False, configure_logging=False)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError, OverflowError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise InfrastructureError(f"there is no Ray cluster at {self._address}: {reason}") from error
         for factory in self._kinds.values():
