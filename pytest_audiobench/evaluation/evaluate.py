@@ -25,6 +25,7 @@ from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.sample_answers import AnswerSpool, SampleAnswers
+from pytest_audiobench.evaluation.score_columns import ScoreColumns
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, ScoreSheet, are_unreadable
 from pytest_audiobench.evaluation.selection import Selection, select
 from pytest_audiobench.metrics.registry import metric_kind
@@ -107,6 +108,8 @@ class Evaluation:
     protocol: Protocol
     answers: Sequence[SampleAnswers]
     rows: Mapping[str, Sequence[ScoredSample]]
+    columns: Mapping[str, ScoreColumns]
+    """The same rows by scorer, without what was asked and said."""
     lasting: int
     """Samples × epochs whose asking failed until a user acts."""
 
@@ -224,7 +227,7 @@ def evaluate(
         unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
         warnings += unreadable.alarm() if wants_answers(perturbation) else []
     result = Result(replace(record, warnings=warnings), scores, protocol.scorers)
-    return Evaluation(result, selection, protocol, answers, scores.rows, tally.lasting)
+    return Evaluation(result, selection, protocol, answers, scores.rows, scores.columns, tally.lasting)
 
 
 class _RunningScore:

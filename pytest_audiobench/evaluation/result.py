@@ -11,7 +11,6 @@ from msgspec.structs import asdict, replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.perturbation_series import NEEDS, how_to_ask
-from pytest_audiobench.evaluation.score_columns import ColumnRows
 from pytest_audiobench.evaluation.scoring import (
     SHARES,
     WITHOUT,
@@ -175,11 +174,6 @@ class Result:
     def headline_rows(self) -> Sequence[ScoredSample]:
         """Every sample and epoch as the headline scorer saw it."""
         return self._rows[self._scorers[0].name]
-
-    @property
-    def headline_columns(self) -> ColumnRows:
-        """The same in columns."""
-        return self._columns[self._scorers[0].name].rows
 
     def rows_for(self, metric: str) -> Sequence[ScoredSample]:
         """Every sample and epoch as the first scorer with ``metric`` saw it; nothing where none has it."""

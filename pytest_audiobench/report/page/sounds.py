@@ -137,7 +137,7 @@ def _failures(failed: Sequence[str]) -> list[str]:
 def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> Iterator[_Candidate]:
     if which == "none":
         return
-    answers, columns = evaluation.answers, evaluation.result.headline_columns
+    answers, columns = evaluation.answers, next(iter(evaluation.columns.values())).rows
     scores, statuses = columns.scores(), columns.of_each_kind(lambda kind: kind.status)
     is_flip = (bool(own and own.get("flipped")) for own in scores)
     both = _first(FLIPPED, answers, is_flip, lambda sample: bool(sample.unchanged and sample.unchanged.clip_keys))
