@@ -67,7 +67,8 @@ class Judge:
         """What it says of the answers of ``rows``; nothing is asked twice."""
         requests = [self._request(row) for row in rows]
         new = list({request.key: request for request in requests if request.key not in self._verdicts}.values())
-        most = self.handle.limits.max_batch
+        # As many as a server is asked at once: the last requests of fewer would leave its turns unused.
+        most = self.handle.limits.max_batch * self.handle.in_flight
         for start in range(0, len(new), most):
             batch = new[start : start + most]
             responses = self.handle.ready().ask([Ask(request, ()) for request in batch])
