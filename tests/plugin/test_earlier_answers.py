@@ -1,5 +1,6 @@
 """Answers of earlier runs by servers whose weights change behind one name, under a gate and without one."""
 
+import contextlib
 import datetime
 import importlib.util
 import os
@@ -9,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,11 @@ class Lab:
         assert self.suite.audiobench("baseline", "update", self.suite.last()[1]).returncode == 0
         (file,) = (self.path / "baselines").iterdir()
         return f"--ab-baseline={file}"
+
+    def stored(self):
+        """How many answers the store holds."""
+        with contextlib.closing(sqlite3.connect(self.path / ".audiobench" / "store.sqlite")) as store:
+            return store.execute("SELECT count(*) FROM answer").fetchone()[0]
 
     def date(self, *days):
         """Write as if the stored answers were of these days in turn, with the digests that they would have."""
@@ -264,12 +271,17 @@ def test_canaries_that_cannot_be_asked_are_the_instruments_failure(lab):
 
 
 def kill_after(lab, answers, *args):
-    """Run the evals; the process dies by kill -9 once its server is to give one answer more than so many."""
+    """Run the evals; the process dies by kill -9 once its server is to give one answer more than so many, and these are
+    written: the next request is on its way before they are.
+    """
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--ab-model={lab.spec()}", *args]
     process = subprocess.Popen(command, cwd=lab.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def before_chat():
         if lab.server.chats >= answers:
+            while lab.stored() < answers:
+                assert process.poll() is None
+                time.sleep(0.02)
             os.kill(process.pid, signal.SIGKILL)
             return False
         return True
