@@ -86,6 +86,24 @@ def _check_kinds(dataset: object, protocol: object) -> None:
         raise UsageError(f"evaluate takes a protocol after the data set, not {short_repr(protocol)}{hint}")
 
 
+@contextmanager
+def _lines_on_disk(parts: Path, part: str) -> Iterator[Callable[[Lines], None]]:
+    """As :func:`adding_lines`; raises as :func:`disk_errors` where the files cannot be opened, or closed."""
+    inside: BaseException | None = None
+    try:
+        with adding_lines(parts, part) as add:
+            try:
+                yield add
+            except BaseException as error:
+                inside = error
+                raise
+    except OSError as error:
+        if error is inside:
+            raise
+        with disk_errors(parts):
+            raise
+
+
 class Evaluator:
     """One test's evaluations; the test has :class:`pytest_audiobench.Evaluate` in front of it."""
 
@@ -378,8 +396,7 @@ class Evaluator:
             def keeper(selection: Selection, protocol: Protocol) -> Keeper:
                 self._session.place.open()
                 writer = item_lines(record.eval, record.model, selection, protocol)
-                with disk_errors(parts):
-                    add = files.enter_context(adding_lines(parts, stem(record)))
+                add = files.enter_context(_lines_on_disk(parts, stem(record)))
 
                 def keep(answers: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> None:
                     with disk_errors(parts):
@@ -388,10 +405,7 @@ class Evaluator:
                 return keep
 
             own = dataclasses.replace(item, keeper=keeper)
-            evaluation = evaluate(self._session.bench, self._handle, own, dataset, protocol)
-            with disk_errors(parts):
-                files.close()
-        return evaluation
+            return evaluate(self._session.bench, self._handle, own, dataset, protocol)
 
     def _whose_answers(self, eval_: str, whole: bool = False) -> AbstractContextManager[None]:
         """Names the shards whose answers to that evaluation are missing; of what one asks as a ``whole``, that one."""
