@@ -75,7 +75,7 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 186
+MOST_MODULES = 187
 MOST_LINES = 99_900
 
 FILES = {
