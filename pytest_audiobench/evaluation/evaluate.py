@@ -238,7 +238,7 @@ class _RunningScore:
         self._added, self._top, self._whole, self._figure = 0, 0.0, 0.0, ""
 
     def __call__(self, done: int, total: int) -> None:
-        before = self._added % self._samples
+        before = self._added % max(1, self._samples)
         self._report(before + done, self._samples if self._samples > MOST_IN_MEMORY else total, self._figure)
 
     def add(self, rows: Sequence[ScoredSample]) -> None:

@@ -135,7 +135,9 @@ def test_a_launcher_without_a_checkpoint_says_how_to_name_one(launcher):
 def test_launchers_import_nothing_of_this_package():
     files = sorted(SERVERS.rglob("*.py"))
     assert {file.parent.name for file in files} >= set(LAUNCHERS)
-    assert [file for file in files if "pytest_audiobench" in file.read_text(encoding="utf-8")] == []
+    evals = ("test_", "conftest")  # beside a launcher; they run where the package is
+    launchers = [file for file in files if not file.name.startswith(evals)]
+    assert [file for file in launchers if "pytest_audiobench" in file.read_text(encoding="utf-8")] == []
 
 
 def test_a_checkpoint_named_by_a_uri_is_copied_once(tmp_path, monkeypatch):

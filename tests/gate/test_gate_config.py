@@ -94,7 +94,7 @@ def test_a_given_file_is_the_only_one_read(write, tmp_path):
         (b"eval = '\xff'", "audiobench.toml is not TOML in UTF-8"),
         ("a = " + "[" * 5000, "audiobench.toml is not TOML in UTF-8"),
         ("[[thresholds]]\neval = '*'", "unknown key 'thresholds'; did you mean 'threshold'"),
-        ("gate = 1", "unknown key 'gate'; allowed: threshold"),
+        ("gate = 1", "unknown key 'gate'; allowed: threshold, calibration"),
         ("[threshold]\neval = '*'", "threshold must be an array of tables"),
         ("threshold = [1]", "number 1 must be a table, not 1"),
         ("[[threshold]]\nrequire = ['wer <= 0.1']", "number 1 has no eval"),
@@ -123,7 +123,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(write):
     with pytest.raises(UsageError) as raised:
         read_rules(file)
     assert [sentence.partition(": write")[0][:100] for sentence in str(raised.value).splitlines()] == [
-        "audiobench.toml has the unknown key 'gate'; allowed: threshold",
+        "audiobench.toml has the unknown key 'gate'; allowed: threshold, calibration",
         "audiobench.toml, [[threshold]] number 1 has the unknown key 'modle'; did you mean 'model'?",
         "audiobench.toml, [[threshold]] number 1: the threshold 'acc >= 1' names what is not measured: no met",
         "audiobench.toml, [[threshold]] number 1: the threshold 'wer = 1' should have one of >=, >, <=, < at ",

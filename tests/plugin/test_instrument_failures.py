@@ -211,7 +211,8 @@ def test_a_try_that_failed_for_the_instrument_excuses_no_later_try_that_failed_f
     conftest = two.path / "conftest.py"
     conftest.write_text(conftest.read_text() + RERUNS)
     (two.path / "audiobench.toml").write_text(THRESHOLD)
-    peer.behave = lambda call: broken(call) if call.number < 24 else PEER.Reply(PEER.completion("Z"))
+    # Eight requests have failed by the 44th of those on their way, and no further eight fail of what is then left.
+    peer.behave = lambda call: broken(call) if call.number < 44 else PEER.Reply(PEER.completion("Z"))
     result = ask(two, peer, workers, "-k", "plain", concurrency="1")
     assert result.ret == FAILED
     result.stdout.fnmatch_lines(["*was run again after 1 failed try: *8 requests in a row failed*"])

@@ -75,11 +75,11 @@ def test_the_main_table_keeps_the_headline_and_leads_to_the_others(runs: Any, op
     main = page.page.locator("#verdicts tbody")
     assert main.locator("tr").count() == 4
     assert "letters" in main.locator("tr").first.inner_text()
-    own = page.page.locator("#scorers > details", has_text="b")
-    assert page.page.locator("#scorers > details[open]").count() == 1
+    own = page.page.locator("#scorers > div > details", has_text="b")
+    assert page.page.locator("#scorers > div > details[open]").count() == 1
     main.get_by_role("link").last.click()
     own.last.locator("tbody tr").first.wait_for()
-    assert page.page.locator("#scorers > details[open]").count() == 2
+    assert page.page.locator("#scorers > div > details[open]").count() == 2
 
 
 def test_a_few_protocols_stand_in_the_main_table_and_side_by_side(runs: Any, opened: Any) -> None:
