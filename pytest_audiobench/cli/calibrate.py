@@ -63,8 +63,7 @@ def run(args: argparse.Namespace) -> int:
         )
     earlier = None if args.out is None else read(args.out)
     today = datetime.datetime.now(datetime.UTC).date()
-    ways = [bool(args.figures), bool(args.ask)]
-    if sum(ways) > 1 or (args.figures and args.runs):
+    if args.figures and (args.ask or args.runs):
         raise UsageError("name runs, or --figures FILE, or --ask N: one of them")
     runs = _asked(args, today) if args.ask else args.runs
     terms = Terms(args.false_alarms, args.power, args.margins)
@@ -103,9 +102,10 @@ def run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace, today: datetime.date) -> list[str]:
     """The names of the runs that were made: each with a store of its own, which the same command goes on with."""
     from pytest_audiobench.report.run_writer import RECORD
+    from pytest_audiobench.stats.run_noise import FEWEST_RUNS
 
-    if args.ask < 2:
-        raise UsageError(f"--ask {args.ask} asks once: ask 3 times or more, 5 are usual")
+    if args.ask < FEWEST_RUNS:
+        raise UsageError(f"--ask {args.ask} is too few: ask {FEWEST_RUNS} times or more, 5 are usual")
     name = args.name or f"calibrate-{today.isoformat()}"
     stores = Path(".audiobench")
     runs = [f"{name}-{number}" for number in range(1, args.ask + 1)]

@@ -97,9 +97,8 @@ def figures_of(runs: Sequence[Sequence[ComparableEval]], metrics: Sequence[str])
 def _figures(eval_: str, metric: str, sides: Sequence[ComparableEval]) -> Figures:
     kind = metric_kind(metric)
     scored = [
-        {row.identity: (scores, row.cluster or row.sample_id) for row in side.rows if (scores := row.scores[scorer])}
+        {r.identity: (scores, r.cluster or r.sample_id) for r in side.rows if (scores := r.scores[side.headline])}
         for side in sides
-        for scorer in [side.headline]
     ]
     values = [value_of(kind, [scores for scores, _ in rows.values()]) for rows in scored]
     common = [identity for identity in scored[0] if all(identity in rows for rows in scored)]
@@ -158,12 +157,8 @@ def _noise(kind: MetricKind, figures: Figures, values: Floats) -> tuple[RunNoise
     moves = (tops - tops.sum() / wholes.sum() * wholes) / total
     _, numbers = np.unique(np.array(figures.clusters), return_inverse=True)
     units = np.array([np.bincount(numbers, weights=run) for run in moves])
-    step = 1.0 / wholes.shape[1] if all(are_answers(kind, run) for run in figures.samples) else _range(moves)
+    step = 1.0 / wholes.shape[1] if all(are_answers(kind, run) for run in figures.samples) else float(np.ptp(moves))
     return noise_of_samples(values, units, step)
-
-
-def _range(moves: Floats) -> float:
-    return float(moves.max() - moves.min())
 
 
 def _limit(kind: MetricKind, noise: RunNoise, level: float) -> float:
@@ -187,8 +182,9 @@ def _margin(
     if margin >= span(kind.unit):
         return _none(figures, kind, noise.mean, "what its runs share moves it by as much as it can fall")
     first, other = figures.sides[:2]
-    query = PowerQuery(_plain(2.0 * margin or 1e-9), _plain(margin), kind.name, terms.false_alarms, 1, terms.power)
-    power = power_of(first, other, query._replace(lines=max(1, round(terms.false_alarms / level))))
+    lines = max(1, round(terms.false_alarms / level))
+    query = PowerQuery(_plain(2.0 * margin or 1e-9), _plain(margin), kind.name, terms.false_alarms, lines, terms.power)
+    power = power_of(first, other, query)
     note = "the margin is what runs share beyond their samples" if margin else "its noise is in the gate's own test"
     return _calibrated(figures, kind, noise, f"{kind.name}.drop <= {_plain(margin)}", power.detectable, note)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -161,6 +161,16 @@ def _reach(
     return seen, needed, impossible or "too few samples to call any drop a regression" * too_few
 
 
+def _least_seen(sees: Callable[[float], bool], low: float, high: float, within: float) -> float | None:
+    """The least drop between the two that is seen, by bisection; None where not even ``high`` is."""
+    if not sees(high):
+        return None
+    while high - low > within:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if sees(middle) else (middle, high)
+    return high
+
+
 class _Errors(NamedTuple):
     """The variance of a drop of ``n`` pairs in ``units``, as the gate has it; ``fewest`` have a test.
 
@@ -181,12 +191,7 @@ class _Errors(NamedTuple):
         low, high = question.margin, self.span
         if not math.isfinite(high):
             return self._reach(0.0, self.units, question) if self.units >= self.fewest else None
-        if not self._sees(high, self.units, question):
-            return None
-        while high - low > 1e-6 * self.span:
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if self._sees(middle, self.units, question) else (middle, high)
-        return high
+        return _least_seen(lambda drop: self._sees(drop, self.units, question), low, high, 1e-6 * self.span)
 
     def needed(self, drop: float, question: Question) -> int | None:
         """The samples, in clusters as they are now, that see ``drop``."""
@@ -229,12 +234,7 @@ class _Spread(NamedTuple):
         if not math.isfinite(high):
             reach = t_detectable(self.units, question.level, question.power, sides=1)
             return question.margin + reach * math.sqrt(self.variance * self.units)
-        if not self._sees(high, self.units, question):
-            return None
-        while high - low > 1e-4 * self.span:
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if self._sees(middle, self.units, question) else (middle, high)
-        return high
+        return _least_seen(lambda drop: self._sees(drop, self.units, question), low, high, 1e-4 * self.span)
 
     def needed(self, drop: float, question: Question) -> int | None:
         """The samples, in clusters as they are now, that see ``drop``."""
