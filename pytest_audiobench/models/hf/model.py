@@ -47,8 +47,6 @@ from pytest_audiobench.models.messages import TASKS, Ask, AudioSlot, Finish, Out
 from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
-ADAPTER = "hf/3"
-
 _WINDOW_S = 30.0
 """The window of Whisper's feature extractor, which families of many windows fill one after the other."""
 
@@ -69,6 +67,9 @@ class HfModel:
     batching: Literal["planned", "opaque"] = "planned"
     listens = True
     in_process = True
+    kind, adapter = "hf", "hf/3"
+    takes: tuple[str, ...] = (*OPTIONS, *FAMILY_OPTIONS)
+    usual_batch, usual_batch_s = 64, 480.0
 
     def __init__(
         self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = file_digest
@@ -78,24 +79,24 @@ class HfModel:
         Raises UsageError for an unknown option or a value that none can have.
         """
         self._options = dict(options or {})
-        check_options("hf", self._options, (*OPTIONS, *FAMILY_OPTIONS))
-        self.spec = written("hf", target, self._options)
+        check_options(self.kind, self._options, self.takes)
+        self.spec = written(self.kind, target, self._options)
         self._target = target
         self._base, self._adapter = split_target(target)
         self.digest_of = digest_of
-        self._batch = number("hf", self._options, "batch", 64, whole=True)
-        self._batch_s = number("hf", self._options, "batch_s", 480.0)
-        self._dtype = one_of("hf", self._options, "dtype", DTYPES)
-        self._padding = one_of("hf", self._options, "padding", PADDINGS) or "left"
-        self._download = one_of("hf", self._options, "download", ("yes", "no")) == "yes"
-        if one_of("hf", self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
+        self._batch = number(self.kind, self._options, "batch", self.usual_batch, whole=True)
+        self._batch_s = number(self.kind, self._options, "batch_s", self.usual_batch_s)
+        self._dtype = one_of(self.kind, self._options, "dtype", DTYPES)
+        self._padding = one_of(self.kind, self._options, "padding", PADDINGS) or "left"
+        self._download = one_of(self.kind, self._options, "download", ("yes", "no")) == "yes"
+        if one_of(self.kind, self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
             raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
-        number("hf", self._options, "beams", 1, whole=True)
-        number("hf", self._options, "repetition_penalty", 1.0, least=0.01)
+        number(self.kind, self._options, "beams", 1, whole=True)
+        number(self.kind, self._options, "repetition_penalty", 1.0, least=0.01)
         label_map(self._options.get("labels", ""))
         if "template" in self._options:
             check_template(self._options["template"])
-        self._trusted = one_of("hf", self._options, "trust", ("yes", "no")) == "yes"
+        self._trusted = one_of(self.kind, self._options, "trust", ("yes", "no")) == "yes"
         self._engine: Any = None
 
     @cached_property
@@ -163,7 +164,7 @@ class HfModel:
     @cached_property
     def pad_s(self) -> float:
         """Shorter clips are filled up with silence at their end to this length."""
-        return max(number("hf", self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
+        return max(number(self.kind, self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Digests of the checkpoint's parts, and everything of this adapter that may change an answer.
@@ -175,7 +176,7 @@ class HfModel:
         return {
             **self._checkpoint.digests(self.digest_of, code=self._trusted),
             **({} if self._lora is None else {"lora": self._lora.digest(self.digest_of)}),
-            "adapter": ADAPTER,
+            "adapter": self.adapter,
             "dtype": self.dtype,
             "attention": self._options.get("attn", "default"),
             "front_end": f"{limits.rate_hz} Hz|window {limits.max_clip_s} s|pad {self.pad_s} s",
@@ -231,7 +232,7 @@ class HfModel:
             from pytest_audiobench.models.hf.engine import Setup
             from pytest_audiobench.models.hf.loading import Load
         except ImportError as error:
-            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[hf]'") from None
+            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[{self.kind}]'") from None
         own_code = "; it comes with code of its own, which is run for those who trust it: add ,trust=yes to the model"
         load = Load(
             self._checkpoint.folder,
@@ -253,14 +254,18 @@ class HfModel:
             padding=self._padding,
             threads=os.environ.get("AUDIOBENCH_THREADS"),
         )
-        engine = family.hook("engine")
-        assert engine is not None
         try:
-            self._engine = engine(setup)
+            self._engine = self.engine_of(setup)
         except AudiobenchError:
             raise
         except Exception as error:  # what its files say may break it where it is tried
             raise load.failed("checkpoint", error) from error
+
+    def engine_of(self, setup: Any) -> Any:
+        """What asks the checkpoint, loaded."""
+        engine = self._family.hook("engine")
+        assert engine is not None
+        return engine(setup)
 
     def prepare_audio(self, audio: Sequence[PlayedAudio]) -> None:
         """Make features of clips that will be asked about, on the thread that decoded them, where the model is on a

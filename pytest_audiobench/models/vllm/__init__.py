@@ -1,0 +1,1 @@
+"""Chat models asked by vLLM's engine."""
