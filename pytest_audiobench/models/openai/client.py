@@ -1,4 +1,4 @@
-"""One exchange with an OpenAI-compatible server, by the openai client library: bounded, unretried, without secrets.
+"""One exchange with an OpenAI-compatible server, by httpx: bounded, unretried, without secrets.
 
 What can become of it: a :class:`Reply`, one of the exceptions below, a SampleError or an InfrastructureError. Which of
 them are tried again is decided elsewhere (``requests_loop``).
@@ -10,6 +10,7 @@ import asyncio
 import email.utils
 import json
 import math
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
@@ -22,9 +23,11 @@ from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_jud
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
-_NETWORK = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "anyio")
+_NETWORK = ("httpx", "httpcore", "anyio")
 _NO_KEY = "none"
-"""What a server without a key is sent: the library insists on one."""
+"""What a server without a key is sent, as OpenAI's own client does: some insist on one."""
+_OPENAI_S_OWN = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+"""Headers from the environment, meant for OpenAI alone."""
 
 
 class Busy(Exception):
@@ -56,7 +59,7 @@ class Reply(NamedTuple):
 
 
 class _Refusal(Exception):
-    """An HTTP status that is no success, read within bounds by the hook, before the library would without any."""
+    """An HTTP status that is no success, with what was read of its body."""
 
     def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
         super().__init__(f"status {status}")
@@ -67,59 +70,63 @@ class Client:
     """A server, asked for one model. For use within one event loop."""
 
     def __init__(self, endpoint: Endpoint, key: Key | None, model: str, timeout_s: float) -> None:
-        """Raises ImportError without the openai library, FatalError for a proxy of the environment that is no use."""
-        import openai
+        """Raises ImportError without httpx, FatalError for a proxy of the environment that is no use."""
+        import httpx
 
         self._endpoint, self._key, self._model, self._timeout_s = endpoint, key, model, timeout_s
-        hush("openai", "httpcore", "httpcore2")
-        # A proxy from the environment is no way to this machine itself.
-        with proxies_judged(not endpoint.loopback):
-            network = openai.DefaultAsyncHttpxClient(
-                trust_env=not endpoint.loopback,
-                follow_redirects=False,
-                event_hooks={"response": [_stop_at_refusals]},
-                timeout=timeout_s,
-            )
-        self._openai = openai.AsyncOpenAI(
-            api_key=key.reveal() if key else _NO_KEY,
-            base_url=endpoint.url,
-            max_retries=0,
-            http_client=network,
+        hush("httpcore")
+        headers = {
+            "Authorization": f"Bearer {key.reveal() if key else _NO_KEY}",
+            "User-Agent": "pytest-audiobench",
             # A reply is bounded by the bytes that come; compressed ones could grow without bound. And a reply names no
             # request: on a connection that is used again, a server that replies twice would answer the next one.
-            default_headers={"Accept-Encoding": "identity", "Connection": "close"},
-        )
-        if not f".{endpoint.host}".endswith(".openai.com"):
-            # From the environment, and meant for OpenAI alone.
-            self._openai.organization = self._openai.project = None
+            "Accept-Encoding": "identity",
+            "Connection": "close",
+        }
+        if f".{endpoint.host}".endswith(".openai.com"):
+            headers |= {header: os.environ[name] for header, name in _OPENAI_S_OWN.items() if os.environ.get(name)}
+        # A proxy from the environment is no way to this machine itself.
+        with proxies_judged(not endpoint.loopback):
+            self._http = httpx.AsyncClient(
+                headers=headers,
+                trust_env=not endpoint.loopback,
+                follow_redirects=False,
+                timeout=timeout_s,
+                limits=httpx.Limits(max_keepalive_connections=0),
+            )
 
     async def chat(self, body: wire.Body) -> Reply:
         """One chat completion.
 
         Raises Busy, Broken, Rejected, InfrastructureError, and SampleError for an unreadable reply.
         """
-        # The library looks through every message by its types, which changes nothing and takes a third of its time.
-        whole = {"messages": body["messages"]}
-        return await self._exchange(self._openai.chat.completions, {**body, "messages": [], "extra_body": whole})
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        sent = {"content": content, "headers": {"Content-Type": "application/json"}}
+        return await self._exchange("/chat/completions", bool(body.get("stream")), sent)
 
     async def transcription(self, body: wire.Body) -> Reply:
         """One transcription. Raises as :meth:`chat`."""
-        return await self._exchange(self._openai.audio.transcriptions, body)
+        fields = {name: value for name, value in body.items() if name != "file"}
+        return await self._exchange("/audio/transcriptions", False, {"data": fields, "files": {"file": body["file"]}})
 
     async def close(self) -> None:
-        await self._openai.close()
+        await self._http.aclose()
 
-    async def _exchange(self, resource: Any, body: wire.Body) -> Reply:
+    async def _exchange(self, path: str, stream: bool, sent: Mapping[str, Any]) -> Reply:
         began = time.monotonic()
         try:
-            async with asyncio.timeout(self._timeout_s):
-                async with resource.with_streaming_response.create(**body) as response:
-                    if response.headers.get("content-encoding", "identity") != "identity":
-                        raise SampleError("the server's reply is compressed, which was not asked for")
-                    pieces = _pieces_within_limit(response)
-                    if body.get("stream"):
-                        return await _reply_from_stream(_lines(pieces), self._content, began)
-                    whole = b"".join([piece async for piece in pieces])
+            async with (
+                asyncio.timeout(self._timeout_s),
+                self._http.stream("POST", self._endpoint.url + path, **sent) as response,
+            ):
+                if response.status_code >= 300:
+                    raise await _refusal(response)
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise SampleError("the server's reply is compressed, which was not asked for")
+                pieces = _pieces_within_limit(response)
+                if stream:
+                    return await _reply_from_stream(_lines(pieces), self._content, began)
+                whole = b"".join([piece async for piece in pieces])
             return Reply(self._content(whole), time.monotonic() - began, None)
         except TimeoutError:
             raise self._slow() from None
@@ -129,19 +136,17 @@ class Client:
             raise self._error_for(error) from None
 
     def _error_for(self, error: Exception) -> Exception:
-        # The library wraps what the network raises, and in older versions what a hook raises, too.
-        cause = error.__cause__ or error
-        name = type(cause).__name__
-        if isinstance(cause, _Refusal):
-            return self._refusal_error(cause)
+        name = type(error).__name__
+        if isinstance(error, _Refusal):
+            return self._refusal_error(error)
         if name in _NOT_CONNECTED:
-            why = self._clean(" ".join(str(cause).split()) or name)
+            why = self._clean(" ".join(str(error).split()) or name)
             return Busy(f"{self._endpoint.url} cannot be reached ({why})", sent=False)
         if "Timeout" in name:
             return self._slow()
-        if isinstance(cause, OSError) or type(cause).__module__.partition(".")[0] in _NETWORK:
+        if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _NETWORK:
             return Broken(f"the reply of {self._endpoint.url} was cut off ({name})", paid=True)
-        return RuntimeError(self._clean(f"{name}: {cause}"))
+        return RuntimeError(self._clean(f"{name}: {error}"))
 
     def _slow(self) -> Broken:
         return Broken(f"{self._endpoint.url} gave no whole answer in {self._timeout_s:g} s", paid=True, slow=True)
@@ -187,9 +192,7 @@ class Client:
         return self._key.scrubbed(text) if self._key else text
 
 
-async def _stop_at_refusals(response: Any) -> None:
-    if response.status_code < 300:
-        return
+async def _refusal(response: Any) -> _Refusal:
     received = bytearray()
     try:
         async for piece in response.aiter_raw():
@@ -198,12 +201,12 @@ async def _stop_at_refusals(response: Any) -> None:
                 break
     except Exception:  # a body that breaks off: the status is what counts
         pass
-    raise _Refusal(response.status_code, response.headers, received[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
+    return _Refusal(response.status_code, response.headers, received[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
 
 
 async def _pieces_within_limit(response: Any) -> AsyncIterator[bytes]:
     length = 0
-    async for piece in response.iter_bytes():
+    async for piece in response.aiter_raw():
         length += len(piece)
         if length > LARGEST_REPLY_BYTES:
             raise SampleError(f"the server's reply is over the {LARGEST_REPLY_BYTES} bytes that are read")

@@ -1,6 +1,6 @@
 """Models behind OpenAI-compatible servers: chat completions with ``input_audio``, and transcriptions.
 
-The openai library is imported by :meth:`OpenAIModel.load` alone.
+httpx is imported by :meth:`OpenAIModel.load` alone.
 """
 
 from __future__ import annotations
@@ -137,22 +137,21 @@ class OpenAIModel:
 
     def missing_parts(self) -> str:
         """What asking lacks, with the remedy: a library, or the key; "" for nothing."""
-        return missing_library({"openai": "openai"}) or refusal(partial(find_key, self._endpoint, self._key_env))
+        return missing_library({"httpx": "openai"}) or refusal(partial(find_key, self._endpoint, self._key_env))
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.
 
-        Raises UsageError for a key that is absent or open to others, FatalError when the openai library is absent,
+        Raises UsageError for a key that is absent or open to others, FatalError when httpx is absent,
         the environment's proxy is of no use, the server refuses, or its prompts do not grow with audio.
         """
         if self._questioner is not None:
             return
         key = find_key(self._endpoint, self._key_env)
         try:
-            import openai  # noqa: F401
+            import httpx  # noqa: F401
         except ImportError as error:
-            needed = error.name or "the openai library"
-            raise FatalError(f"{self.spec} needs {needed}: pip install 'pytest-audiobench[openai]'") from None
+            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[openai]'") from None
         from pytest_audiobench.models.openai.client import Client
         from pytest_audiobench.models.openai.requests_loop import Questioner, Spending
 

@@ -67,7 +67,7 @@ class VllmGenerator(Generator):
         try:
             with self.timed("generate_s"):
                 done = self.model.generate(todo, wanted, use_tqdm=False)
-        except (ValueError, VLLMClientError) as error:  # a prompt that it does not take, for which it takes none of them
+        except (ValueError, VLLMClientError) as error:  # one that it does not take, for which it takes none
             if len(prompts) == 1:
                 return [Response(error=f"vLLM does not take it: {first_line(error)}", lasting=True)]
             return [reply for prompt in prompts for reply in self._generate([prompt], settings)]
