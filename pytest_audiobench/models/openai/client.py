@@ -11,8 +11,8 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from pytest_audiobench.errors import InfrastructureError, SampleError
 from pytest_audiobench.models.openai import wire
@@ -21,10 +21,15 @@ from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_jud
 
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
+_LARGEST_OUTPUT_BYTES = 200_000_000
+"""Of a batch job: what the published API takes in."""
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 _NETWORK = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "anyio")
 _NO_KEY = "none"
 """What a server without a key is sent: the library insists on one."""
+
+
+T = TypeVar("T")
 
 
 class Busy(Exception):
@@ -51,7 +56,7 @@ class Reply(NamedTuple):
     """A server's whole reply as JSON; seconds from the sending to its end, and to its first text in a stream."""
 
     content: object
-    latency_s: float
+    latency_s: float | None
     first_token_s: float | None
 
 
@@ -106,27 +111,70 @@ class Client:
         """One transcription. Raises as :meth:`chat`."""
         return await self._exchange(self._openai.audio.transcriptions, body)
 
+    async def upload(self, name: str, content: bytes) -> str:
+        """The id of a file of a batch job's requests. Raises as :meth:`chat`."""
+        create = self._openai.files.with_streaming_response.create
+        return _id_in(await self._json(create(file=(name, content), purpose="batch")))
+
+    async def create_job(self, file: str, metadata: Mapping[str, str]) -> str:
+        """The id of a batch job of chat completions. Raises as :meth:`chat`."""
+        create = self._openai.batches.with_streaming_response.create
+        endpoint: Any = "/v1/chat/completions"
+        made = create(input_file_id=file, endpoint=endpoint, completion_window="24h", metadata=dict(metadata))
+        return _id_in(await self._json(made))
+
+    async def job(self, id_: str) -> Mapping[str, Any]:
+        """How a batch job stands. Raises as :meth:`chat`."""
+        return await self._json(self._openai.batches.with_streaming_response.retrieve(id_))
+
+    async def jobs(self) -> list[Mapping[str, Any]]:
+        """The last hundred batch jobs. Raises as :meth:`chat`."""
+        data = (await self._json(self._openai.batches.with_streaming_response.list(limit=100))).get("data")
+        return [job for job in data if isinstance(job, dict)] if isinstance(data, list) else []
+
+    async def lines(self, file: str) -> list[object]:
+        """The lines of a batch job's output. Raises as :meth:`chat`."""
+        request = self._openai.files.with_streaming_response.content(file)
+        whole = await self._guarded(self._whole(request, _LARGEST_OUTPUT_BYTES))
+        return [self._content(line) for line in whole.splitlines() if line.strip()]
+
     async def close(self) -> None:
         await self._openai.close()
 
-    async def _exchange(self, resource: Any, body: wire.Body) -> Reply:
-        began = time.monotonic()
+    async def _json(self, request: Any) -> Mapping[str, Any]:
+        content = self._content(await self._guarded(self._whole(request)))
+        if not isinstance(content, dict):
+            raise SampleError("the server's reply is no object")
+        return content
+
+    async def _whole(self, request: Any, most: int = LARGEST_REPLY_BYTES) -> bytes:
+        async with asyncio.timeout(self._timeout_s), request as response:
+            return b"".join([piece async for piece in _pieces_within_limit(response, most)])
+
+    async def _guarded(self, exchange: Awaitable[T]) -> T:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                async with resource.with_streaming_response.create(**body) as response:
-                    if response.headers.get("content-encoding", "identity") != "identity":
-                        raise SampleError("the server's reply is compressed, which was not asked for")
-                    pieces = _pieces_within_limit(response)
-                    if body.get("stream"):
-                        return await _reply_from_stream(_lines(pieces), self._content, began)
-                    whole = b"".join([piece async for piece in pieces])
-            return Reply(self._content(whole), time.monotonic() - began, None)
+            return await exchange
         except TimeoutError:
             raise self._slow() from None
         except SampleError as error:
             raise SampleError(self._clean(str(error))) from None
         except Exception as error:
             raise self._error_for(error) from None
+
+    async def _exchange(self, resource: Any, body: wire.Body) -> Reply:
+        return await self._guarded(self._replied(resource.with_streaming_response.create(**body), body.get("stream")))
+
+    async def _replied(self, request: Any, stream: object) -> Reply:
+        began = time.monotonic()
+        async with asyncio.timeout(self._timeout_s):
+            async with request as response:
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise SampleError("the server's reply is compressed, which was not asked for")
+                pieces = _pieces_within_limit(response)
+                if stream:
+                    return await _reply_from_stream(_lines(pieces), self._content, began)
+                whole = b"".join([piece async for piece in pieces])
+        return Reply(self._content(whole), time.monotonic() - began, None)
 
     def _error_for(self, error: Exception) -> Exception:
         # The library wraps what the network raises, and in older versions what a hook raises, too.
@@ -201,12 +249,12 @@ async def _stop_at_refusals(response: Any) -> None:
     raise _Refusal(response.status_code, response.headers, received[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
 
 
-async def _pieces_within_limit(response: Any) -> AsyncIterator[bytes]:
+async def _pieces_within_limit(response: Any, most: int = LARGEST_REPLY_BYTES) -> AsyncIterator[bytes]:
     length = 0
     async for piece in response.iter_bytes():
         length += len(piece)
-        if length > LARGEST_REPLY_BYTES:
-            raise SampleError(f"the server's reply is over the {LARGEST_REPLY_BYTES} bytes that are read")
+        if length > most:
+            raise SampleError(f"the server's reply is over the {most} bytes that are read")
         yield piece
 
 
@@ -235,6 +283,12 @@ async def _reply_from_stream(lines: AsyncIterator[bytes], parsed: Callable[[byte
     if not done and not (content["choices"] and content["choices"][0]["finish_reason"]):
         raise ConnectionError("the stream ended before the answer did")
     return Reply(content, time.monotonic() - began, first_token_s)
+
+
+def _id_in(reply: Mapping[str, Any]) -> str:
+    if not isinstance(id_ := reply.get("id"), str) or not id_:
+        raise SampleError("the server's reply has no id")
+    return id_
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float:
