@@ -345,18 +345,16 @@ class BatchExecutor:
             else:
                 playable.append((key, Ask(request, played)))
 
+        # Not the audio itself: a model may let it go long before it answers.
+        played_of = [(key, _traces(ask.audio)) for key, ask in playable]
+
         def land(responses: Sequence[Response]) -> None:
             answers: _Answers = {}
-            for (key, ask), response in zip(playable, responses, strict=True):
+            for (key, (truncated_s, traces)), response in zip(played_of, responses, strict=True):
                 if response.error is not None:
                     failures[key] = (message(response.error) or "the model gave no reason", False)
                     failed[key] = Response(error=failures[key][0], lasting=response.lasting)
                     continue
-                truncated_s = tuple(played.truncated_s for played in ask.audio)
-                traces = [
-                    {"pcm": p.pcm_digest, "frames": p.frames, "rate_hz": p.source_rate_hz, "decoder": p.decoder}
-                    for p in ask.audio
-                ]
                 whole = replace(response, truncated_s=truncated_s if any(truncated_s) else ())
                 answers[key] = (whole, {"audio": traces})
             started = time.perf_counter()
@@ -399,6 +397,14 @@ class _Decoding:
         for portion in self._portions:
             self._played |= portion.result()
         return [self._played.get(request.key, ()) for request in requests]
+
+
+def _traces(audio: Sequence[PlayedAudio]) -> tuple[tuple[float, ...], list[dict[str, object]]]:
+    """What was cut off each clip's end, and what is stored of it."""
+    traces: list[dict[str, object]] = [
+        {"pcm": p.pcm_digest, "frames": p.frames, "rate_hz": p.source_rate_hz, "decoder": p.decoder} for p in audio
+    ]
+    return tuple(p.truncated_s for p in audio), traces
 
 
 def _texts(response: Response) -> list[str]:

@@ -139,6 +139,8 @@ class BatchesInFlight:
                 self._spent = self._handle.seconds
             flight = _Flight(asks, land)
             self._start(flight)
+            if self._handle.hands_over:
+                flight.asks = [ask._replace(audio=()) for ask in asks]
             flight.locks = held.pop_all()
             self._flights.add(flight)
         while not self._ended.empty():

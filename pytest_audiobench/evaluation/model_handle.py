@@ -119,6 +119,11 @@ class ModelHandle:
         """How many batches it may be asked at once."""
         return int(getattr(self._model, "in_flight", 1))
 
+    @property
+    def hands_over(self) -> bool:
+        """Whether a batch's audio may be let go once it was begun."""
+        return bool(getattr(self._model, "hands_over", False))
+
     def begin(self, batch: Sequence[Ask]) -> Reply:
         """Ask the model, which is loaded: elsewhere where it can, else here, so that the reply is there at once."""
         begin: Callable[[Sequence[Ask]], Reply] | None = getattr(self._model, "begin", None)

@@ -12,8 +12,9 @@ import json
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote
 
 from pytest_audiobench.errors import InfrastructureError, SampleError
 from pytest_audiobench.models.openai import wire
@@ -22,12 +23,17 @@ from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_jud
 
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
+_LARGEST_OUTPUT_BYTES = 200_000_000
+"""Of a batch job: what the published API takes in."""
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 _NETWORK = ("httpx", "httpcore", "anyio")
 _NO_KEY = "none"
 """What a server without a key is sent, as OpenAI's own client does: some insist on one."""
 _OPENAI_S_OWN = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers from the environment, meant for OpenAI alone."""
+
+
+T = TypeVar("T")
 
 
 class Busy(Exception):
@@ -54,7 +60,7 @@ class Reply(NamedTuple):
     """A server's whole reply as JSON; seconds from the sending to its end, and to its first text in a stream."""
 
     content: object
-    latency_s: float
+    latency_s: float | None
     first_token_s: float | None
 
 
@@ -109,25 +115,69 @@ class Client:
         fields = {name: value for name, value in body.items() if name != "file"}
         return await self._exchange("/audio/transcriptions", False, {"data": fields, "files": {"file": body["file"]}})
 
+    async def upload(self, name: str, content: bytes) -> str:
+        """The id of a file of a batch job's requests. Raises as :meth:`chat`."""
+        sent = {"data": {"purpose": "batch"}, "files": {"file": (name, content, "application/jsonl")}}
+        return _id_in(await self._object("POST", "/files", sent))
+
+    async def create_job(self, file: str, metadata: Mapping[str, str]) -> str:
+        """The id of a batch job of chat completions. Raises as :meth:`chat`."""
+        wanted = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        return _id_in(await self._object("POST", "/batches", {"json": {**wanted, "metadata": dict(metadata)}}))
+
+    async def job(self, id_: str) -> Mapping[str, Any]:
+        """How a batch job stands. Raises as :meth:`chat`."""
+        return await self._object("GET", f"/batches/{quote(id_, safe='')}", {})
+
+    async def jobs(self) -> list[Mapping[str, Any]]:
+        """The last hundred batch jobs. Raises as :meth:`chat`."""
+        data = (await self._object("GET", "/batches", {"params": {"limit": 100}})).get("data")
+        return [job for job in data if isinstance(job, dict)] if isinstance(data, list) else []
+
+    async def lines(self, file: str) -> list[object]:
+        """The lines of a batch job's output. Raises as :meth:`chat`."""
+        path = f"/files/{quote(file, safe='')}/content"
+        whole = await self._received("GET", path, {}, _whole, _LARGEST_OUTPUT_BYTES)
+        return [self._content(line) for line in whole.splitlines() if line.strip()]
+
     async def close(self) -> None:
         await self._http.aclose()
 
+    async def _object(self, verb: str, path: str, sent: Mapping[str, Any]) -> Mapping[str, Any]:
+        content = self._content(await self._received(verb, path, sent, _whole))
+        if not isinstance(content, dict):
+            raise SampleError("the server's reply is no object")
+        return content
+
     async def _exchange(self, path: str, stream: bool, sent: Mapping[str, Any]) -> Reply:
         began = time.monotonic()
+
+        async def read(pieces: AsyncIterator[bytes]) -> Reply:
+            if stream:
+                return await _reply_from_stream(_lines(pieces), self._content, began)
+            return Reply(self._content(await _whole(pieces)), time.monotonic() - began, None)
+
+        return await self._received("POST", path, sent, read)
+
+    async def _received(
+        self,
+        verb: str,
+        path: str,
+        sent: Mapping[str, Any],
+        read: Callable[[AsyncIterator[bytes]], Awaitable[T]],
+        most: int = LARGEST_REPLY_BYTES,
+    ) -> T:
+        """What ``read`` makes of the reply's bytes, of which ``most`` are taken in."""
         try:
             async with (
                 asyncio.timeout(self._timeout_s),
-                self._http.stream("POST", self._endpoint.url + path, **sent) as response,
+                self._http.stream(verb, self._endpoint.url + path, **sent) as response,
             ):
                 if response.status_code >= 300:
                     raise await _refusal(response)
                 if response.headers.get("content-encoding", "identity") != "identity":
                     raise SampleError("the server's reply is compressed, which was not asked for")
-                pieces = _pieces_within_limit(response)
-                if stream:
-                    return await _reply_from_stream(_lines(pieces), self._content, began)
-                whole = b"".join([piece async for piece in pieces])
-            return Reply(self._content(whole), time.monotonic() - began, None)
+                return await read(_pieces_within_limit(response, most))
         except TimeoutError:
             raise self._slow() from None
         except SampleError as error:
@@ -204,12 +254,16 @@ async def _refusal(response: Any) -> _Refusal:
     return _Refusal(response.status_code, response.headers, received[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
 
 
-async def _pieces_within_limit(response: Any) -> AsyncIterator[bytes]:
+async def _whole(pieces: AsyncIterator[bytes]) -> bytes:
+    return b"".join([piece async for piece in pieces])
+
+
+async def _pieces_within_limit(response: Any, most: int) -> AsyncIterator[bytes]:
     length = 0
     async for piece in response.aiter_raw():
         length += len(piece)
-        if length > LARGEST_REPLY_BYTES:
-            raise SampleError(f"the server's reply is over the {LARGEST_REPLY_BYTES} bytes that are read")
+        if length > most:
+            raise SampleError(f"the server's reply is over the {most} bytes that are read")
         yield piece
 
 
@@ -238,6 +292,12 @@ async def _reply_from_stream(lines: AsyncIterator[bytes], parsed: Callable[[byte
     if not done and not (content["choices"] and content["choices"][0]["finish_reason"]):
         raise ConnectionError("the stream ended before the answer did")
     return Reply(content, time.monotonic() - began, first_token_s)
+
+
+def _id_in(reply: Mapping[str, Any]) -> str:
+    if not isinstance(id_ := reply.get("id"), str) or not id_:
+        raise SampleError("the server's reply has no id")
+    return id_
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float:

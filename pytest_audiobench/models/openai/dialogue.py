@@ -82,6 +82,10 @@ class Dialogue:
             response = replace(response, outputs=(Output((Part("text", text),), response.finish),))
         return replace(response, latency_s=reply.latency_s, first_token_s=reply.first_token_s)
 
+    def limits_by_new_name(self) -> None:
+        """Call the limit of tokens what newer models want it called, where no try can show which."""
+        self._limit_name = _NEW_LIMIT
+
     def adapts(self, rejection: str, body: wire.Body) -> bool:
         """Whether a rejected request is worth one more try: newer models want another name for the limit of tokens."""
         if _OLD_LIMIT not in body or _NEW_LIMIT not in rejection:

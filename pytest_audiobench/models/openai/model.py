@@ -5,7 +5,7 @@ httpx is imported by :meth:`OpenAIModel.load` alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
@@ -22,14 +22,15 @@ from pytest_audiobench.models.run_server.url import check_address
 from pytest_audiobench.models.spec import check_options, number, one_of, pinned_revision, written
 
 if TYPE_CHECKING:
+    from pytest_audiobench.models.openai.batch_jobs import BatchJobs, JobNotes
     from pytest_audiobench.models.openai.client import Client
-    from pytest_audiobench.models.openai.requests_loop import Questioner
+    from pytest_audiobench.models.openai.requests_loop import Questioner, Spending
 
 ADAPTER = "openai/1"
 OPENAI = "https://api.openai.com/v1"
 PRICES = ("price_in", "price_audio", "price_out")
 OPTIONS = (
-    *("api", "base_url", "concurrency", "format", "key_env", "patience_s", *PRICES),
+    *("api", "base_url", "concurrency", "format", "key_env", "patience_s", "price", *PRICES),
     *("probe", "rate", "revision", "serve", "stream", "timeout_s"),
 )
 
@@ -37,6 +38,10 @@ _BATCHES = 8
 """Batches that are asked at once, each of as many requests as may be on their way: the next ones take the turns that
 the last requests of a batch leave, also where a few of them take long.
 """
+_JOBS_IN_FLIGHT = 100_000
+"""All are left with the provider before the first is waited for."""
+_JOB_REQUESTS, _JOB_S = 1_500, 900.0
+"""What one job holds: its file stays far below the 200 MB that the published API takes."""
 _TYPICAL_S = 30.0
 _MOST_CLIPS = 64
 _YES_NO = ("yes", "no")
@@ -52,13 +57,13 @@ class OpenAIModel:
     ``patience_s`` (with a server that refuses or is away, 60), ``rate`` (of the audio in Hz, 16000), ``format`` (wav
     with 16 bits, or wav-float32), ``stream=yes`` (to measure the time to the first token), ``key_env`` (the variable
     that holds the key), ``price_in``, ``price_audio``, ``price_out`` (USD per million tokens), ``probe=no`` (no proof
-    of hearing at load), ``revision`` (what its user calls the weights behind the name).
+    of hearing at load), ``price=batch`` (by the server's batch API at half of those prices: a later run collects),
+    ``revision`` (what its user calls the weights behind the name).
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
     listens = True
     device = "server"
-    in_flight = _BATCHES
 
     def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for an unknown option, or a value that none can have."""
@@ -74,6 +79,9 @@ class OpenAIModel:
         self._probe = _one_of(options, "probe", _YES_NO) == "yes"
         if self._stream and self._api == "transcriptions":
             raise UsageError("stream=yes is for api=chat; a transcription comes as a whole")
+        self._is_batch = _one_of(options, "price", ("request", "batch")) == "batch"
+        if self._is_batch and (self._stream or self._api == "transcriptions"):
+            raise UsageError("price=batch is for api=chat without stream=yes: nothing else goes by the batch API")
         self._concurrency = int(number("openai", options, "concurrency", 16, least=1, whole=True))
         self._timeout_s = number("openai", options, "timeout_s", 120.0, least=0.1)
         self._patience_s = number("openai", options, "patience_s", 60.0, least=0.0)
@@ -83,19 +91,29 @@ class OpenAIModel:
         self.is_mere_name = self._revision is None
         self._budget: Budget | None = None
         self._client: Client | None = None
-        self._questioner: Questioner | None = None
+        self._questioner: Questioner | BatchJobs | None = None
+        self.part_store: Callable[[], JobNotes] | None = None
         self._gone = False
         self.hearing: Hearing | None = None
         self.served_by: str | None = None
         """The digest of the command by which the run starts the server, None for a server of others."""
 
     @property
+    def in_flight(self) -> int:
+        return _JOBS_IN_FLIGHT if self._is_batch else _BATCHES
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether nothing of a batch is needed here once it was begun."""
+        return self._is_batch
+
+    @property
     def limits(self) -> Limits:
         batch = self._concurrency
         typed = self._api == "transcriptions"
         return Limits(
-            max_batch=batch,
-            max_batch_s=batch * _TYPICAL_S,
+            max_batch=_JOB_REQUESTS if self._is_batch else batch,
+            max_batch_s=_JOB_S if self._is_batch else batch * _TYPICAL_S,
             rate_hz=self._rate_hz,
             min_clips=1 if typed else 0,
             max_clips=1 if typed else _MOST_CLIPS,
@@ -158,16 +176,20 @@ class OpenAIModel:
         client = Client(self._endpoint, key, self._target, self._timeout_s)
         dialogue = Dialogue(client, key, model=self._target, api=self._api, encoding=self._format, stream=self._stream)
         self._client = client
-        self._questioner = Questioner(
-            dialogue,
-            concurrency=self._concurrency,
-            timeout_s=self._timeout_s,
-            patience_s=self._patience_s,
-            spending=Spending(self._budget, self._prices) if self._budget else None,
-        )
+        spending = Spending(self._budget, self._prices) if self._budget else None
+        if self._is_batch:
+            self._questioner = self._batch_jobs(client, dialogue, spending)
+        else:
+            self._questioner = Questioner(
+                dialogue,
+                concurrency=self._concurrency,
+                timeout_s=self._timeout_s,
+                patience_s=self._patience_s,
+                spending=spending,
+            )
         self._questioner.gone = self._gone
         try:
-            self.hearing = self.hearing or self._probe_hearing(self._questioner)
+            self.hearing = self.hearing or self._probe_hearing(self._questioner.begin)
         except BaseException:
             self.close()
             raise
@@ -186,6 +208,11 @@ class OpenAIModel:
                     f"({other.task}); select transcription evals, or ask a chat model"
                 )
         self.load()
+        if self._is_batch and self._is_openai and any(ask.audio for ask in batch):
+            raise FatalError(
+                f"{self.spec} cannot be played audio with price=batch: OpenAI documents its audio models as not "
+                "supported by v1/batch. Ask it without price=batch; judges, which read text, may have it"
+            )
         assert self._questioner is not None
         return self._questioner.begin(batch)
 
@@ -195,7 +222,29 @@ class OpenAIModel:
             self._questioner.close(self._client.close)
         self._questioner = self._client = None
 
-    def _probe_hearing(self, questioner: Questioner) -> Hearing:
+    def _batch_jobs(self, client: Client, dialogue: Dialogue, spending: Spending | None) -> BatchJobs:
+        from pytest_audiobench.models.openai.batch_jobs import BatchJobs
+
+        if self.part_store is None:
+            raise FatalError(f"{self.spec} needs a run with a store, where its batch jobs are noted")
+        if self._is_openai:
+            dialogue.limits_by_new_name()
+        return BatchJobs(
+            client,
+            dialogue,
+            owner=(self._endpoint.identity, self._target),
+            notes=self.part_store(),
+            patience_s=self._patience_s,
+            spending=spending,
+        )
+
+    @property
+    def _is_openai(self) -> bool:
+        return f".{self._endpoint.host}".endswith(".openai.com")
+
+    def _probe_hearing(self, begin: Callable[[Sequence[Ask]], Reply]) -> Hearing:
+        if self._is_batch:
+            return Hearing("unproven", "price=batch: a proof would wait as long as the answers")
         if self._api == "transcriptions":
             return Hearing("unproven", "a transcription endpoint cannot be asked without audio")
         if not self._probe:
@@ -206,7 +255,7 @@ class OpenAIModel:
             nonlocal counted
             if counted:
                 return Response(error="not asked: enough is known")
-            response = awaited(questioner.begin([probe]))[0]
+            response = awaited(begin([probe]))[0]
             if probe.audio and response.error is not None:
                 raise InfrastructureError(f"{self.spec} cannot be asked about a few seconds of sound: {response.error}")
             counted = response.usage.get("audio_tokens", 0) if probe.audio else 0

@@ -112,7 +112,7 @@ def spent_note(folder: Path) -> list[str]:
         return []
     try:
         ledger = _read(descriptor)
-        return [_spending_text(ledger)] if ledger.requests else []
+        return [_spending_text(ledger)] if ledger.requests or ledger.spent_usd else []
     finally:
         os.close(descriptor)
 

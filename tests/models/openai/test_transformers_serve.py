@@ -22,7 +22,7 @@ from pytest_audiobench.models.openai.model import OpenAIModel
 ROOT = Path(__file__).parents[3]
 BUNDLED = ROOT / "fixtures" / "bundled"
 CHECKPOINT = ROOT / "fixtures" / "checkpoints" / "good"
-NEEDED = ("torch", "transformers", "openai", "fastapi", "uvicorn", "multipart")
+NEEDED = ("torch", "transformers", "httpx", "fastapi", "uvicorn", "multipart")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"`transformers serve` needs {', '.join(MISSING)}")
