@@ -36,6 +36,7 @@ ORDER = (
     "comparison",
     "sharing",
     "fetching",
+    "training",
     "cli",
     "plugin",
     "ext",
@@ -75,8 +76,8 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 187
-MOST_LINES = 99_900
+MOST_MODULES = 190
+MOST_LINES = 100_400
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
