@@ -68,3 +68,4 @@ from pytest_audiobench.report.run_reader import Run as Run
 from pytest_audiobench.serving.options import ServeOptions as ServeOptions
 from pytest_audiobench.serving.server import serve as serve
 from pytest_audiobench.stats.intervals import mean_interval as mean_interval
+from pytest_audiobench.training.callback import AudiobenchCallback as AudiobenchCallback

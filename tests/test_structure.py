@@ -36,6 +36,7 @@ ORDER = (
     "comparison",
     "sharing",
     "fetching",
+    "training",
     "cli",
     "plugin",
     "ext",
@@ -75,7 +76,7 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 188
+MOST_MODULES = 190
 MOST_LINES = 99_999
 
 FILES = {
