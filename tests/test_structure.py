@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,8 @@ FILES = {
 """The modules of the package by name, without its own."""
 
 
-def imports(path, late=False):
-    """The modules that ``path`` imports when it is imported, and for its types; or those that its functions import.
+def imports(path):
+    """The modules that ``path`` imports when it is imported, and for its types; and those that its functions import.
 
     Those of the stub beside it, from which public names are loaded, are among the first.
     """
@@ -95,6 +96,8 @@ def imports(path, late=False):
 
     def visit(node, modules):
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                continue
             if isinstance(child, ast.ImportFrom) and child.module and child.module.split(".")[0] == PACKAGE:
                 base = child.module.removeprefix(PACKAGE).removeprefix(".")
                 names = (f"{base}.{alias.name}".removeprefix(".") for alias in child.names)
@@ -106,25 +109,28 @@ def imports(path, late=False):
     stub = path.with_suffix(".pyi")
     for file in (path, stub) if stub.exists() else (path,):
         visit(ast.parse(file.read_text(encoding="utf-8")), early)
-    return (later if late else early) - {""}
+    return early - {""}, later - {""}
 
 
-EARLY = {name: imports(path) for name, path in FILES.items()}
-LATE = {name: imports(path, late=True) for name, path in FILES.items()}
+@cache
+def arrows():
+    """What each module imports: when it is imported, and in its functions."""
+    both = {name: imports(path) for name, path in FILES.items()}
+    return {"when imported": {k: v[0] for k, v in both.items()}, "in functions": {k: v[1] for k, v in both.items()}}
 
 
 def part(module):
     return module.split(".")[0]
 
 
-def circles(arrows):
+def circles(graph):
     """The sets of modules that reach each other (Tarjan's strongly connected components), sorted."""
     number, lowest, stack, components = {}, {}, [], []
 
     def visit(node):
         number[node] = lowest[node] = len(number)
         stack.append(node)
-        for target in sorted(arrows.get(node, ())):
+        for target in sorted(graph.get(node, ())):
             if target not in number:
                 visit(target)
                 lowest[node] = min(lowest[node], lowest[target])
@@ -135,7 +141,7 @@ def circles(arrows):
             components.append(sorted(stack[place:]))
             del stack[place:]
 
-    for node in sorted(arrows):
+    for node in sorted(graph):
         if node not in number:
             visit(node)
     return sorted(component for component in components if len(component) > 1)
@@ -143,17 +149,17 @@ def circles(arrows):
 
 def test_modules_do_not_import_each_other_in_a_circle_not_even_for_their_types():
     # The package's own __init__ names what users import, so that everything it names would be in a circle with it.
-    assert circles({name: targets for name, targets in EARLY.items() if name != "__init__"}) == []
+    assert circles({name: targets for name, targets in arrows()["when imported"].items() if name != "__init__"}) == []
 
 
 def test_a_circle_is_seen():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
 
 
-@pytest.mark.parametrize("arrows", [EARLY, LATE], ids=["when imported", "in functions"])
-def test_parts_import_only_parts_before_them(arrows):
+@pytest.mark.parametrize("when", ["when imported", "in functions"])
+def test_parts_import_only_parts_before_them(when):
     assert {part(name) for name in FILES} - {"__init__"} == {*ORDER, ANYWHERE}
-    pairs = [(name, target) for name, targets in arrows.items() for target in sorted(targets) if name != "__init__"]
+    pairs = [(name, target) for name, targets in arrows()[when].items() for target in targets if name != "__init__"]
     pairs = [(name, target) for name, target in pairs if ANYWHERE not in (part(name), part(target))]
     assert [pair for pair in pairs if ORDER.index(part(pair[1])) > ORDER.index(part(pair[0]))] == []
 
@@ -164,8 +170,8 @@ def test_modules_are_called_by_nouns():
 
 def test_small_modules_have_more_than_one_reader_or_a_reason():
     importers = defaultdict(set)
-    for arrows in (EARLY, LATE):
-        for name, targets in arrows.items():
+    for modules in arrows().values():
+        for name, targets in modules.items():
             for target in targets:
                 importers[target].add(name)
     small = {

@@ -216,7 +216,8 @@ def run_of(names, forks, tmp_path_factory):
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "answers.json").write_text(json.dumps(answers))
     (folder / "verdicts.json").write_text(json.dumps(verdicts))
-    arguments = ["--ab-model=recorded:answers.json", "--ab-judge=recorded:verdicts.json", "--ab-run=all", "evals"]
+    # Quiet, or the plan of the run would count every data set ahead.
+    arguments = ["-q", "--ab-model=recorded:answers.json", "--ab-judge=recorded:verdicts.json", "--ab-run=all", "evals"]
     run = forks.pytest(["-p", "no:cacheprovider", "--rootdir=.", *arguments], folder)
     return folder / "reports" / "all", folder / "data", run.stdout[-20_000:] + run.stderr
 

@@ -21,6 +21,9 @@ def _lab():
 
 # Loaded before any test: pytester forgets what a test imports, and neither numpy nor soxr can be imported twice.
 LAB = _lab()
+BOTH_WAYS = pytest.mark.parametrize("workers", ["-n0", "-n2"])
+IN_THE_LONG_RUN = pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+"""In one process; on workers in the long run only, where they make no other way through the code."""
 EVAL = """
 from pytest_audiobench import manifest, multiple_choice
 

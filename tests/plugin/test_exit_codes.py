@@ -4,6 +4,8 @@ import pytest
 
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
+from .conftest import BOTH_WAYS, IN_THE_LONG_RUN
+
 TWO = """
 import pytest
 from pytest_audiobench import dataset, manifest, multiple_choice
@@ -17,7 +19,6 @@ def test_{second}(evaluate):
 MEASURED = 'evaluate(manifest("data/tones.jsonl"), multiple_choice())'
 ABSENT = 'evaluate(dataset("mmar"), multiple_choice(){name})'
 THRESHOLD = '[[threshold]]\neval = "tones*"\nrequire = ["accuracy >= 0.9"]\n'
-BOTH_WAYS = pytest.mark.parametrize("workers", ["-n0", "-n2"])
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def two(suite):
     return write
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize(
     ("second", "body", "args"),
     [
@@ -53,7 +54,7 @@ def test_an_eval_of_the_baseline_that_is_not_measured_fails_the_run_and_stands_i
     assert [text for text in suite.last()[0]["unmeasured"] if text.startswith("tones/two")]
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("args", [["-k", "test_tones and not two"], ["--deselect=test_tones.py::test_two"]], ids=str)
 def test_an_eval_of_the_baseline_that_the_user_left_out_by_name_is_a_note(two, args, workers):
     suite = two()
@@ -132,7 +133,7 @@ def pytest_runtest_call(item):
 }
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("hook", HOOKS)
 def test_a_failure_that_a_hook_hides_fails_the_run(tones, hook, workers):
     conftest = tones.path / "conftest.py"
@@ -514,7 +515,7 @@ def raising(suite, batches, error):
     return suite
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("batches", [[2], [2, 5], [2, 3, 4]], ids=["one", "two", "three in a row"])
 def test_code_of_a_model_that_raises_is_for_its_author_to_mend_however_often_it_does(tones, batches, workers):
     suite = raising(tones, batches, "ZeroDivisionError('in the model')")
@@ -526,7 +527,7 @@ def test_code_of_a_model_that_raises_is_for_its_author_to_mend_however_often_it_
     assert allowed.ret == (0 if len(batches) < 3 else pytest.ExitCode.TESTS_FAILED)
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("error", ["InfrastructureError('its disk is full')", "SampleError('no answer to this one')"])
 def test_a_model_that_says_that_it_was_not_its_doing_ends_in_6(tones, error, workers):
     result = raising(tones, [2], f"errors.{error}").run(workers)
@@ -562,7 +563,7 @@ XFAILS = [
 ]
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize(("mark", "body"), XFAILS, ids=["marked", "strict", "in the test"])
 def test_an_instrument_that_fails_is_no_expected_failure(suite, mark, body, workers):
     suite.tones()
@@ -575,7 +576,7 @@ def test_an_instrument_that_fails_is_no_expected_failure(suite, mark, body, work
     result.stdout.no_fnmatch_line("*failed as expected*")
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("mark", ["@pytest.mark.xfail", "@pytest.mark.xfail(strict=True)"])
 def test_a_threshold_that_is_missed_stays_an_expected_failure(suite, mark, workers):
     suite.tones()

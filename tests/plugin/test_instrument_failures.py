@@ -10,6 +10,8 @@ import pytest
 
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
+from .conftest import BOTH_WAYS, IN_THE_LONG_RUN
+
 pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -23,9 +25,6 @@ def test_tones(evaluate, way):
     evaluate(manifest("data/tones.jsonl"), multiple_choice(prompt=prompt))
 """
 THRESHOLD = '[[threshold]]\neval = "tones*"\nrequire = ["accuracy >= 0.9"]\n'
-BOTH_WAYS = pytest.mark.parametrize("workers", ["-n0", "-n2"])
-IN_THE_LONG_RUN = pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
-"""In one process; on workers in the long run only, where they make no other way through the code."""
 FAILED = pytest.ExitCode.TESTS_FAILED
 
 
@@ -136,7 +135,7 @@ def test_a_server_that_breaks_in_mid_run_loses_nothing_and_is_asked_nothing_twic
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize("stop", [[], ["-x"], ["--maxfail=2"]])
+@pytest.mark.parametrize("stop", [[], ["-x"], pytest.param(["--maxfail=2"], marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("deaf", "status"), [(True, FAILED), (False, INSTRUMENT_FAILED)])
 def test_the_exit_code_tells_the_model_from_the_instrument_also_where_the_run_stops_early(
     two, peer, stop, deaf, status, workers

@@ -10,6 +10,8 @@ import pytest
 
 from pytest_audiobench.plugin.progress import speed_text
 
+from .conftest import BOTH_WAYS, IN_THE_LONG_RUN
+
 
 def on_a_terminal(suite, *args):
     """What a run prints to a pseudo-terminal."""
@@ -28,7 +30,7 @@ def on_a_terminal(suite, *args):
     return printed.decode()
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@BOTH_WAYS
 def test_a_terminal_shows_how_far_an_eval_has_come(tones, workers):
     printed = on_a_terminal(tones, workers)
     assert "audiobench tones: " in printed
@@ -51,7 +53,7 @@ def test_the_time_that_is_left_follows_from_what_this_run_asked(done, seconds, l
     assert speed_text(done, seconds, left) == text
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@IN_THE_LONG_RUN
 def test_nothing_is_shown_under_q(tones, workers):
     printed = on_a_terminal(tones, "-q", workers)
     assert "audiobench tones: " not in printed

@@ -7,6 +7,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
+FILES = {
+    "sakura": "sakura.audiobench.toml",
+    "test_mmar": "mmar.audiobench.toml",
+    "test_mmau": "mmau.audiobench.toml",
+    "test_faithfulness.py": "test_faithfulness.py",
+}
 
 pytestmark = pytest.mark.skipif(
     not (SHARED / "recorded").is_dir(), reason="the recorded outputs of the faithfulness study are not on this machine"
@@ -16,7 +22,8 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def replay(tmp_path, forks):
     def run(evals, *models, scorers, errors=0):
-        command = ["evals", "-q", "-k", evals, "-p", "no:cacheprovider"]
+        # The file alone: collecting the whole benchmark takes longer than a track.
+        command = [f"evals/{FILES[evals.split()[0]]}", "-q", "-k", evals, "-p", "no:cacheprovider"]
         command += [f"--ab-model=replay:{SHARED}/recorded/{model}" for model in models]
         command += [f"--ab-scorer={protocol}" for protocol in scorers]
         command += [f"--ab-data=sakura={SHARED}/sakura-metadata", f"--ab-data={SHARED}", f"--ab-max-errors={errors}"]

@@ -6,7 +6,8 @@ from fnmatch import fnmatch
 
 import pytest
 
-BOTH_WAYS = pytest.mark.parametrize("workers", ["-n0", "-n2"])
+from .conftest import BOTH_WAYS, IN_THE_LONG_RUN
+
 MANY = """
 import pytest
 from pytest_audiobench import manifest, multiple_choice
@@ -68,7 +69,7 @@ def refused(suite, *args, **options):
     return line
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize(
     ("arg", "sentence"),
     [
@@ -150,7 +151,7 @@ def test_a_folder_that_no_eval_looks_up_is_not_green_where_the_command_line_name
     result.stdout.fnmatch_lines(["note: --ab-data=chirps=FOLDER was used by nothing*"])
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("name", ["'tones'", "'sakurra'", "'to' + 'nes'"])
 def test_a_folder_that_a_test_names_is_no_mistake(asked, name, workers):
     asked.write(test_tones=BY_NAME.format(name=name))
@@ -179,7 +180,7 @@ def test_data_sets_that_are_not_here_are_counted_in_the_headline(asked, workers)
     assert asked.last()[0]["unavailable"] == ["mmar"]
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize("required", ["all", "mmar", "tones", "sakura", "bundled"])
 def test_a_required_data_set_or_suite_that_was_not_measured_is_not_green(asked, required, workers):
     asked.write(test_tones=BESIDE_ABSENT)
@@ -218,7 +219,7 @@ def lacking(suite, *modules):
     conftest.write_text(f"import sys\n\nsys.modules.update(dict.fromkeys({modules!r}))\n{conftest.read_text()}")
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 def test_a_scorer_whose_library_is_lacking_is_refused_once(asked, workers):
     lacking(asked, "nltk", "rouge_score", "pycocoevalcap")
     for name in ("one", "two"):
@@ -239,7 +240,7 @@ def test_a_scorer_whose_library_is_lacking_fails_no_eval_without_data(asked):
     result.stdout.fnmatch_lines(["*pitch is not on this machine*"])
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 def test_rows_in_parquet_without_its_library_are_refused_once(asked, workers):
     lacking(asked, "pyarrow", "pyarrow.parquet")
     (asked.path / "pitch.audiobench.toml").write_text(TONES.format(rows="rows.parquet"))
@@ -248,7 +249,7 @@ def test_rows_in_parquet_without_its_library_are_refused_once(asked, workers):
     assert line == "ERROR: Parquet files need pyarrow: pip install 'pytest-audiobench[parquet]'"
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize(
     ("module", "spec", "extra"),
     [
@@ -267,7 +268,7 @@ def test_a_model_whose_library_is_lacking_is_refused_once(asked, module, spec, e
     assert f"pip install 'pytest-audiobench[{extra}]'" in line
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize(
     ("spec", "variable"),
     [
@@ -299,7 +300,7 @@ def test_a_judge_whose_key_is_not_there_is_refused_before_the_model_is_asked(ask
     assert "MY_KEY" in line
 
 
-@BOTH_WAYS
+@IN_THE_LONG_RUN
 @pytest.mark.parametrize(
     ("template", "sentence"),
     [

@@ -15,7 +15,7 @@ from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
 
 SLOW = Path(__file__).with_name("slow_server.py")
-GOOD = Path(__file__).parents[2] / "fixtures" / "checkpoints" / "good"
+CHECKPOINT = f"hf:{Path(__file__).parents[2] / 'fixtures' / 'checkpoints' / 'good'},device=cpu"
 
 
 def wav_input(content, **changed):
@@ -31,6 +31,13 @@ def slow(start):
 @pytest.fixture(scope="module")
 def listener(start):
     return start("serve", "baseline:listener")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(start):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    return start("serve", CHECKPOINT)
 
 
 def _rows(task, count):
@@ -75,31 +82,26 @@ def test_the_listener_answers_as_in_process(listener, item, task):
     assert len(set(expected)) > 1
 
 
-def test_a_checkpoint_answers_as_in_process(start, item):
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    spec = f"hf:{GOOD},device=cpu"
+def test_a_checkpoint_answers_as_in_process(checkpoint, item):
     rows = _rows("digits", 12)
     items = [
         item(row["id"], file, text=PLACEHOLDER + row["question"], max_tokens=8)
         for row, file in zip(rows, _files(rows), strict=True)
     ]
-    told = start("serve", spec).answer(*items)
-    assert [row["predictions"][0] for row in told] == _in_process(spec, rows, max_new_tokens=8)
+    told = checkpoint.answer(*items)
+    assert [row["predictions"][0] for row in told] == _in_process(CHECKPOINT, rows, max_new_tokens=8)
     assert all(row["usage"]["prompt_tokens"] > 1 and row["finish_reason"] in ("stop", "length") for row in told)
 
 
-def test_our_own_client_gets_the_answers_that_the_checkpoint_gives_in_process(start):
-    pytest.importorskip("torch")
+def test_our_own_client_gets_the_answers_that_the_checkpoint_gives_in_process(checkpoint):
     pytest.importorskip("httpx")
-    spec = f"hf:{GOOD},device=cpu"
-    rows = _rows("digits", 40)
-    far = make(parse_spec(f"http:{start('serve', spec).url}"))
+    rows = _rows("digits", 20)
+    far = make(parse_spec(f"http:{checkpoint.url}"))
     try:
         told = [response.text for response in far.ask(_asks(far, rows, max_new_tokens=8))]
     finally:
         far.close()
-    assert told == _in_process(spec, rows, max_new_tokens=8)
+    assert told == _in_process(CHECKPOINT, rows, max_new_tokens=8)
 
 
 def test_a_choice_without_choices_is_its_items_error(listener, item, wav):
