@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+
+import numpy as np
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
+from pytest_audiobench.evaluation.score_columns import Numbers
+
+_DIGESTS = {"audio": "audio", "prompt": "prompts", "truth": "data"}
 
 
 def aligned(
@@ -27,7 +33,7 @@ def aligned(
         epochs = min(side.epochs for side in evals)
         shared_ids = None
         if eval_ in limited or "data" in differing:
-            shared_ids = set.intersection(*({row.sample_id for row in side.rows} for side in evals))
+            shared_ids = reduce(np.intersect1d, (side.columns.ids for side in evals))
         for contender, side in zip(sharing, evals, strict=True):
             contender[eval_] = _aligned_side(side, evals[0], epochs, shared_ids, differing)
     return [replace(contender, sides=evals) for contender, evals in zip(contenders, sides, strict=True)]
@@ -37,23 +43,16 @@ def _aligned_side(
     side: ComparableEval,
     first: ComparableEval,
     epochs: int,
-    shared_ids: Collection[str] | None,
+    shared_ids: Numbers | None,
     differing: Collection[str],
 ) -> ComparableEval:
-    rows = side.rows
+    rows = side.columns
     if shared_ids is not None:
-        rows = [row for row in rows if row.sample_id in shared_ids]
+        rows = rows.where(np.isin(rows.ids, shared_ids))
     if "seeds" in differing:
-        rows = [row for row in rows if row.epoch < epochs]
+        rows = rows.where(rows.of_kinds(lambda kind: kind.epoch < epochs))
     if not {"audio", "prompts"}.isdisjoint(differing):
-        rows = [
-            row._replace(
-                audio=None if "audio" in differing else row.audio,
-                prompt=None if "prompts" in differing else row.prompt,
-                truth=None if "data" in differing else row.truth,
-            )
-            for row in rows
-        ]
+        rows = rows.without(*(name for name, component in _DIGESTS.items() if component in differing))
     scorers, hashes = side.scorers, side.hashes
     if "protocols" in differing:
         scorers = {name: first.scorers.get(name, signature) for name, signature in scorers.items()}

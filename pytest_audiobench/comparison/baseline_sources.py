@@ -26,7 +26,7 @@ from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bound
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.records.baseline import MOST_BYTES, BaselineFigure, BaselineHead, BaselineModel
 from pytest_audiobench.records.run import BaselineRecord, RunRecord
-from pytest_audiobench.report.joined_samples import read_comparable_evals
+from pytest_audiobench.report.comparable_runs import read_comparable_evals
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.rescoring.layouts import Source, holds_answers, source_of
@@ -59,7 +59,7 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     if not contents:
         raise UsageError(f"the run {run.folder} measured nothing, so nothing can be compared with it: name another")
     for (name, alias), side in sides.items():
-        if len({row.identity for row in side.rows}) < len(side.rows):
+        if side.columns.repeat:
             raise UsageError(
                 f"the run {run.folder} has samples of {name} by {alias} twice: two evals of one name; rename one"
             )

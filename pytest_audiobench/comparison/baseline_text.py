@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec.structs import astuple
 
 from pytest_audiobench.comparison.mismatches import differ
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples

@@ -10,7 +10,8 @@ from msgspec import structs
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample, in_columns
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.pairing import ERRORS
@@ -133,22 +134,16 @@ def _with_adjusted_p(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
 
 def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
-    rows = _within(side, group)
-    scored = [(row, statistics) for row in rows if (statistics := statistics_of(row, scorer, kind.name)) is not None]
-    clusters = [row.cluster or row.sample_id for row, _ in scored]
-    return kind.estimate(
-        [statistics for _, statistics in scored], clusters if len(set(clusters)) < len(clusters) else None
-    )
+    rows = side.columns.of_group(group)
+    scored = rows if kind.name in SHARES else rows.where(rows.has_scores(scorer))
+    return kind.estimate([each for each in scored.statistics(scorer, kind.name) if each is not None], scored.clusters())
 
 
 def parse_rate(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
     """The share of a side's samples of ``group`` that ``scorer`` read an answer from; None where there are none."""
-    statuses = [row.statuses.get(scorer) for row in _within(side, group)]
-    return statuses.count("parsed") / len(statuses) if statuses else None
-
-
-def _within(side: ComparableEval, group: Mapping[str, str]) -> list[ComparableSample]:
-    return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
+    rows = side.columns.of_group(group)
+    parsed = rows.of_kinds(lambda kind: kind.status(scorer) == "parsed")
+    return int(parsed.sum()) / len(rows) if len(rows) else None
 
 
 def _eval_lines(
@@ -230,9 +225,8 @@ def _measured(side: ComparableEval, scorer: str) -> tuple[str, ...]:
 def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
     values: dict[str, set[str]] = {}
     for side in sides:
-        for row in side.rows:
-            for name, value in row.groups.items():
-                values.setdefault(name, set()).add(value)
+        for name, own in side.columns.groups().items():
+            values.setdefault(name, set()).update(own)
     for name in sorted(values):
         if (ALL in wanted or name in wanted) and len(values[name]) > 1:
             yield from ({name: value} for value in sorted(values[name]))
@@ -241,7 +235,7 @@ def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[
 def group_fields(contenders: Sequence[Contender]) -> list[str]:
     """The metadata fields by which samples are grouped."""
     sides = [side for contender in contenders for side in contender.sides.values()]
-    return sorted({name for side in sides for row in side.rows for name in row.groups})
+    return sorted({name for side in sides for name in side.columns.groups()})
 
 
 def _check_selection(chosen: Selection, contenders: Sequence[Contender]) -> None:
@@ -279,7 +273,7 @@ def pooled(sides: Sequence[ComparableEval], scorer: str) -> ComparableEval:
         scorers={scorer: first.scorers[scorer]},
         metrics={scorer: [name for name in names if is_known(name) and metric_kind(name).poolable]},
         hashes=_pooled_hashes(sides),
-        rows=[_pooled_row(side, row) for side in sides for row in side.rows],
+        rows=in_columns(_pooled_row(side, row) for side in sides for row in side.rows),
     )
 
 

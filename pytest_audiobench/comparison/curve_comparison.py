@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from pytest_audiobench.comparison.comparison_lines import PlannedLine
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import Samples, step
 from pytest_audiobench.evaluation.perturbation_series import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.scoring import finite

@@ -11,6 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, other_encoders
 from pytest_audiobench.evaluation.hashes import ABSENT
@@ -129,24 +131,25 @@ def _sample_difference(component: str, before: Samples, after: Samples) -> Diffe
 def _digest_mismatch(eval_: str, component: str, before: ComparableEval, after: ComparableEval) -> Mismatch | None:
     """Audio and prompts are known by digests of each sample, whether texts are kept or not."""
     field = "audio" if component == "audio" else "prompt"
-    others = {row.sample_id: getattr(row, field) for row in after.rows if row.epoch == 0}
-    known = 0
-    for row in before.rows:
-        digests = getattr(row, field), others.get(row.sample_id)
-        if row.epoch == 0 and None not in digests:
-            known += 1
-            if digests[0] != digests[1]:
-                return Mismatch(eval_, component, Difference(f"{_sample_path(row.sample_id)}.{field}", *digests))
+    rows, others = (side.columns.where(side.columns.of_kinds(lambda kind: kind.epoch == 0)) for side in (before, after))
+    places = rows.places_in(others)
+    both = np.flatnonzero(places >= 0)
+    digests = [rows.digests(field)[both], others.digests(field)[places[both]]]
+    known = (digests[0] != 0) & (digests[1] != 0)
+    for place in both[known & (digests[0] != digests[1])][:1].tolist():
+        row, other = rows[place], others[int(places[place])]
+        path = f"{_sample_path(row.sample_id)}.{field}"
+        return Mismatch(eval_, component, Difference(path, getattr(row, field), getattr(other, field)))
     # The hash is over all samples: those on one side only are the data's difference, a failed asking is none.
-    return None if known else Mismatch(eval_, component, None, _NO_TEXTS)
+    return None if known.any() else Mismatch(eval_, component, None, _NO_TEXTS)
 
 
 def _unshared_sample(before: ComparableEval, after: ComparableEval) -> Difference | None:
-    ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
-    for sample_id in {**ids[0], **ids[1]}:
-        there = ["there" if sample_id in ids_of_side else MISSING for ids_of_side in ids]
-        if MISSING in there:
-            return Difference(_sample_path(sample_id), *there)
+    sides = (before.columns, after.columns)
+    for own, other in (sides, sides[::-1]):
+        for place in np.flatnonzero(~np.isin(own.ids, other.ids))[:1].tolist():
+            there = ["there" if each is own else MISSING for each in sides]
+            return Difference(_sample_path(own[place].sample_id), *there)
     return None
 
 

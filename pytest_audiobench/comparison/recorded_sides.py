@@ -22,6 +22,7 @@ from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, comparable_rows
+from pytest_audiobench.evaluation.comparable_samples import in_columns
 from pytest_audiobench.evaluation.scoring import scored_rows
 from pytest_audiobench.evaluation.selection import Selection, clusters
 from pytest_audiobench.models.messages import Response
@@ -230,5 +231,5 @@ class RecordedSides:
             epochs=epochs,
             scorers={scorer.name: here.scorers[scorer.name] for scorer in protocol.scorers},
             metrics={scorer.name: scorer.metrics for scorer in protocol.scorers},
-            rows=list(comparable_rows(record, scored_rows(protocol, taken, of_clusters))),
+            rows=in_columns(comparable_rows(record, scored_rows(protocol, taken, of_clusters))),
         )

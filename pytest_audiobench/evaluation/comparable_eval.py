@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 from pytest_audiobench.evaluation.answer_collection import as_played
+from pytest_audiobench.evaluation.comparable_samples import ComparableRows, ComparableSample, in_columns
 from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import messages_payload
-from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
-from pytest_audiobench.evaluation.selection import SelectedSample, Selection
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import Selection, cluster_of
 from pytest_audiobench.identity import digest_of_trusted
-from pytest_audiobench.metrics.metric import Statistics
-from pytest_audiobench.protocols.answer_failures import WORDINGS
-from pytest_audiobench.protocols.protocol import Protocol, first_wording_stages, opening_stages
+from pytest_audiobench.protocols.protocol import Protocol, encoder_of, first_wording_stages, opening_stages
 from pytest_audiobench.records.fields import Status
 from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationRecord
 
@@ -26,37 +26,6 @@ DIGITS = 16
 """Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
 
 NEVER_COMPARED = "figures by different encoders are never compared: name one for both by --ab-encoder"
-
-
-class ComparableSample(NamedTuple):
-    """One sample in one epoch."""
-
-    sample_id: str
-    epoch: int
-    audio: str | None
-    """The digest of its clips' keys; None where they are not known, as in a replay without audio."""
-    prompt: str | None
-    """The digest of the first stage's messages (in each wording); None for a sample that could not be asked."""
-    cluster: str | None
-    groups: Mapping[str, str]
-    statuses: Mapping[str, Status]
-    """By scorer; "error" where the asking failed."""
-    scores: Mapping[str, Statistics | None]
-    """By scorer; None where the asking failed or the scorer leaves the answer out."""
-    failures: tuple[str, ...] = ()
-    """The classes that the headline scorer sees."""
-    text: str | None = None
-    """The answer, where the source keeps texts."""
-    truth: str | None = None
-    """The digest of its choices and references."""
-
-    @property
-    def identity(self) -> tuple[str, int]:
-        return self.sample_id, self.epoch
-
-    def is_in(self, group: Mapping[str, str]) -> bool:
-        """Whether the sample is in the group of these fields and values."""
-        return all(self.groups.get(field) == value for field, value in group.items())
 
 
 @dataclass(frozen=True)
@@ -83,6 +52,7 @@ class ComparableEval:
     hashes: Mapping[str, str]
     """An item's (``evaluation/hashes.py``)."""
     rows: Sequence[ComparableSample]
+    """Each sample once in each epoch."""
     noise: NoiseRecord | None = None
     """The model's noise floor where it has been measured (``evaluation/model_handle.py``)."""
     perturbation: PerturbationRecord | None = None
@@ -93,11 +63,10 @@ class ComparableEval:
         """The name of the first scorer."""
         return next(iter(self.scorers))
 
-
-def encoder_of(signature: str) -> str:
-    """The encoder that a scorer's signature names, with its files; "" for a scorer without one."""
-    parts = [part for part in signature.split("|") if part.startswith(("encoder:", "files:"))]
-    return "|".join(parts).removeprefix("encoder:")
+    @cached_property
+    def columns(self) -> ComparableRows:
+        """The rows, where something is done to all of them."""
+        return in_columns(self.rows)
 
 
 def other_encoders(first: str, other: str) -> tuple[str, str] | None:
@@ -147,7 +116,7 @@ def comparable_ahead(
         scorers={scorer.name: scorer.signature for scorer in protocol.scorers},
         metrics={scorer.name: scorer.metrics for scorer in protocol.scorers},
         hashes={"settings": settings_hash(protocol)},
-        rows=[row for epoch in range(epochs) for row in _rows_ahead(selection, protocol, epoch)],
+        rows=in_columns(row for epoch in range(epochs) for row in _rows_ahead(selection, protocol, epoch)),
     )
 
 
@@ -167,18 +136,6 @@ def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterato
             scores={scorer.name: None if selected.error else {} for scorer in protocol.scorers},
             truth=truth_digest(selected.sample.choices, selected.sample.reference, selected.sample.references),
         )
-
-
-def statistics_of(row: ComparableSample, scorer: str, metric: str) -> Statistics | None:
-    """What ``metric`` is made of in a sample, as ``scorer`` saw it: its scores, None where it has none; for one of
-    :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answers.
-    """
-    scores, status = row.scores.get(scorer), row.statuses[scorer]
-    if metric not in SHARES:
-        return scores
-    # The other classes are what the headline made of the answer, which this scorer may read otherwise.
-    wordings = tuple(name for name in row.failures if name in WORDINGS)
-    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, wordings)
 
 
 def metrics_by_scorer(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
@@ -210,14 +167,6 @@ def prompt_digest(messages: Mapping[str, object]) -> str | None:
 def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
     """The digest of what an answer is held to."""
     return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
-
-
-def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
-    """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
-    # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
-    if field is not None:
-        return str(selected.sample.metadata[field]) if field in selected.sample.metadata else None
-    return selected.recording
 
 
 def comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:

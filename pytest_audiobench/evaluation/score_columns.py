@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     failures: tuple[str, ...]
 
 
-class _Numbered(Generic[T]):
+class Numbered(Generic[T]):
     """Values by number, each once."""
 
     def __init__(self) -> None:
@@ -48,14 +48,42 @@ class _Numbered(Generic[T]):
         return len(self.values) < _MOST_SHARED or value in self._numbers
 
 
-class ScoreColumns:
+class StatisticsPool:
+    """Rows' statistics by number: what many rows share once, what is a row's own in an array."""
+
+    def __init__(self) -> None:
+        self._shared, self._statistics = Numbered[tuple[tuple[str, float], ...]](), list[Statistics]()
+        self.shapes = Numbered[tuple[str, ...]]()
+        self._own_shapes, self._own_starts, self._own = array("I"), array("Q"), array("d")
+
+    def place_of(self, scores: Statistics) -> int:
+        """From 1 on among those that are shared, below 0 among the rows' own."""
+        items = tuple(scores.items())
+        if self._shared.has_room_for(items):
+            place = self._shared.of(items)
+            if place == len(self._statistics):
+                self._statistics.append(dict(items))
+                self.shapes.of(tuple(scores))
+            return place + 1
+        self._own_shapes.append(self.shapes.of(tuple(scores)))
+        self._own_starts.append(len(self._own))
+        self._own.extend(scores.values())
+        return -len(self._own_shapes)
+
+    def statistics_at(self, place: int) -> Statistics:
+        """Those of a number that :meth:`place_of` gave."""
+        if place > 0:
+            return self._statistics[place - 1]
+        names, start = self.shapes.values[self._own_shapes[-place - 1]], self._own_starts[-place - 1]
+        return dict(zip(names, self._own[start : start + len(names)], strict=True))
+
+
+class ScoreColumns(StatisticsPool):
     """Rows in the order in which they were added."""
 
     def __init__(self) -> None:
-        self.kinds, self.groups = _Numbered[Kind](), _Numbered[tuple[tuple[str, str], ...]]()
-        self._shared, self._statistics = _Numbered[tuple[tuple[str, float], ...]](), list[Statistics]()
-        self.shapes = _Numbered[tuple[str, ...]]()
-        self._own_shapes, self._own_starts, self._own = array("I"), array("Q"), array("d")
+        super().__init__()
+        self.kinds, self.groups = Numbered[Kind](), Numbered[tuple[tuple[str, str], ...]]()
         self._columns = {"kind": array("H"), "group": array("I"), "part": array("I"), "scores": array("i")}
         self._columns |= {"cluster": array("q"), "value": array("q")}
 
@@ -73,30 +101,9 @@ class ScoreColumns:
         columns["kind"].append(self.kinds.of(kind))
         columns["group"].append(self.groups.of(group))
         columns["part"].append(part)
-        columns["scores"].append(0 if scores is None else self._place_of(scores))
+        columns["scores"].append(0 if scores is None else self.place_of(scores))
         columns["cluster"].append(hash(cluster))
         columns["value"].append(0 if value is None else hash(value) or 1)
-
-    def _place_of(self, scores: Statistics) -> int:
-        """From 1 on among those that are shared, below 0 among the rows' own."""
-        items = tuple(scores.items())
-        if self._shared.has_room_for(items):
-            place = self._shared.of(items)
-            if place == len(self._statistics):
-                self._statistics.append(dict(items))
-                self.shapes.of(tuple(scores))
-            return place + 1
-        self._own_shapes.append(self.shapes.of(tuple(scores)))
-        self._own_starts.append(len(self._own))
-        self._own.extend(scores.values())
-        return -len(self._own_shapes)
-
-    def statistics_at(self, place: int) -> Statistics:
-        """Those that the column of scores numbers; not for 0, where there are none."""
-        if place > 0:
-            return self._statistics[place - 1]
-        names, start = self.shapes.values[self._own_shapes[-place - 1]], self._own_starts[-place - 1]
-        return dict(zip(names, self._own[start : start + len(names)], strict=True))
 
     @property
     def rows(self) -> ColumnRows:

@@ -51,6 +51,14 @@ class SelectedSample(NamedTuple):
         return sum(known) if len(known) == len(self.durations_s) else None
 
 
+def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
+    """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
+    # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
+    if field is not None:
+        return str(selected.sample.metadata[field]) if field in selected.sample.metadata else None
+    return selected.recording
+
+
 @dataclass(frozen=True)
 class Selection:
     """The samples of one eval, in hash order."""

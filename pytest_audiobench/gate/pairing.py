@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+import numpy as np
+
+from pytest_audiobench.datasets.spool import LazySequence
+
+if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+    from pytest_audiobench.evaluation.comparable_samples import ComparableRows, ComparableSample
+    from pytest_audiobench.evaluation.score_columns import Numbers
 
 ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
 ERRORS, SKIPPED = "errors", "skipped"
+_REASONS = (ONLY_HERE, AUDIO, PROMPT, TRUTH, ERRORS, SKIPPED)
+"""What keeps a sample of this run out of the pairs; the first counts."""
 _NAMED = 5
 """Sample ids that are listed for each reason."""
+
+
+class PairedRows(LazySequence["tuple[ComparableSample, ComparableSample]"]):
+    """The baseline's rows ``before`` and this run's ``after``, place by place."""
+
+    def __init__(self, before: ComparableRows, after: ComparableRows) -> None:
+        self.before, self.after = before, after
+
+    def __len__(self) -> int:
+        return len(self.after)
+
+    def element(self, place: int) -> tuple[ComparableSample, ComparableSample]:
+        return self.before[place], self.after[place]
 
 
 @dataclass(frozen=True)
@@ -19,7 +42,7 @@ class Pairs:
     ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is no mismatch.
     """
 
-    rows: Sequence[tuple[ComparableSample, ComparableSample]]
+    rows: PairedRows
     left_out: Mapping[str, int]
     examples: Mapping[str, Sequence[str]]
     not_run: int = 0
@@ -38,35 +61,44 @@ def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, sc
     Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
     """
-    before = {row.identity: row for row in baseline.rows}
-    rows: list[tuple[ComparableSample, ComparableSample]] = []
-    out: dict[str, list[str]] = {}
-    for row in here.rows:
-        other = before.pop(row.identity, None)
-        reason = _differs(other, row, scorer)
-        if reason == SKIPPED and not scored:
-            reason = None
-        if reason is None and other is not None:
-            rows.append((other, row))
-        elif not (reason == ONLY_HERE and baseline.limited):
-            out.setdefault(str(reason), []).append(row.sample_id)
-    if not here.limited and before:
-        out[ONLY_IN_BASELINE] = [sample_id for sample_id, _ in before]
-    return Pairs(
-        rows,
-        {reason: len(ids) for reason, ids in out.items()},
-        {reason: ids[:_NAMED] for reason, ids in out.items()},
-        len(before) if here.limited else 0,
+    before, after = baseline.columns, here.columns
+    places = after.places_in(before)
+    both = np.flatnonzero(places >= 0)
+    paired = PairedRows(before.at(places[both]), after.at(both))
+    reasons = np.zeros(len(after), np.int8)
+    reasons[both] = _reasons(paired, scorer, scored)
+    out: dict[str, Numbers] = {}
+    found, firsts = np.unique(reasons, return_index=True)
+    for number in found[np.argsort(firsts)].tolist():
+        if number < len(_REASONS) and not (_REASONS[number] == ONLY_HERE and baseline.limited):
+            out[_REASONS[number]] = np.flatnonzero(reasons == number)
+    counts = {reason: len(own) for reason, own in out.items()}
+    examples = {reason: _names(after, own) for reason, own in out.items()}
+    alone = np.ones(len(before), bool)
+    alone[places[both]] = False
+    missing = np.flatnonzero(alone)
+    if not here.limited and len(missing):
+        counts[ONLY_IN_BASELINE], examples[ONLY_IN_BASELINE] = len(missing), _names(before, missing)
+    kept = reasons[both] == len(_REASONS)
+    rows = PairedRows(paired.before.where(kept), paired.after.where(kept))
+    return Pairs(rows, counts, examples, len(missing) if here.limited else 0)
+
+
+def _names(rows: ComparableRows, places: Numbers) -> list[str]:
+    return [rows[place].sample_id for place in places[:_NAMED].tolist()]
+
+
+def _reasons(paired: PairedRows, scorer: str, scored: bool) -> Numbers:
+    """Of each pair the number of the first reason that it is none; of those that have no reason, that of none."""
+    before, after = paired.before, paired.after
+    differing = []
+    for name in (AUDIO, PROMPT, TRUTH):
+        was, now = before.digests(name), after.digests(name)
+        differing.append((was != now) & (was != 0) & (now != 0))
+    failed, bare = (
+        [side.of_kinds(lambda kind: kind.status(scorer) == "error") for side in (before, after)],
+        [~side.has_scores(scorer) for side in (before, after)],
     )
-
-
-def _differs(before: ComparableSample | None, after: ComparableSample, scorer: str) -> str | None:
-    if before is None:
-        return ONLY_HERE
-    for reason in (AUDIO, PROMPT, TRUTH):
-        digests = getattr(before, reason), getattr(after, reason)
-        if None not in digests and len(set(digests)) > 1:
-            return reason
-    if "error" in (before.statuses.get(scorer), after.statuses.get(scorer)):
-        return ERRORS
-    return SKIPPED if before.scores.get(scorer) is None or after.scores.get(scorer) is None else None
+    skipped = (bare[0] | bare[1]) & scored
+    tests = [*differing, failed[0] | failed[1], skipped]
+    return np.select(tests, range(1, len(_REASONS)), len(_REASONS))

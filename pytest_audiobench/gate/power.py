@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableRows
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.gate.threshold_syntax import margin_of, point
@@ -306,10 +308,8 @@ def _spread_of(kind: MetricKind, samples: _Samples) -> _Spread | str:
 
 def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, query: PowerQuery) -> _Samples:
     scorer = side.headline
-    scored = [(row, statistics) for row in side.rows if (statistics := row.scores.get(scorer)) is not None]
-    clusters_of = [row.cluster or row.sample_id for row, _ in scored]
-    values = [statistics for _, statistics in scored]
-    clusters = clusters_of if len(set(clusters_of)) < len(clusters_of) else None
+    scored = side.columns.where(side.columns.has_scores(scorer))
+    values, clusters = _values(scored, scorer), scored.clusters()
     if against is None:
         flips, known_from = (ASSUMED_FLIPS, "assumed") if query.flips is None else (query.flips, "given")
         if query.flips is None and side.noise is not None:
@@ -324,19 +324,17 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     pairs = pair_samples(side, against, scorer).rows
     if not pairs:
         raise UsageError(f"{side.eval}: the run it is compared with shares no sample with it")
-    before, after = (
-        [statistics for row in rows if (statistics := row.scores[scorer]) is not None]
-        for rows in zip(*pairs, strict=True)
-    )
-    changes = [moved(kind, *pair) for pair in zip(before, after, strict=True)]
+    before, after = _values(pairs.before, scorer), _values(pairs.after, scorer)
+    changes = Counter(moved(kind, *pair) for pair in zip(before, after, strict=True))
     # What is net of both ways is a drop, and no flip.
-    flips = 2.0 * min(changes.count(1), changes.count(-1)) / len(pairs)
-    pair_clusters = [row.cluster or row.sample_id for row, _ in pairs]
-    drop = drop_of(
-        kind, before, after, pair_clusters if len(set(pair_clusters)) < len(pair_clusters) else None, Question(0.0)
-    )
+    flips = 2.0 * min(changes[1], changes[-1]) / len(pairs)
+    drop = drop_of(kind, before, after, pairs.before.clusters(), Question(0.0))
     variance = None if drop.error is None else drop.error**2 * len(pairs) / max(1, len(values))
     return _Samples(values, clusters, flips, "measured between the two", variance)
+
+
+def _values(rows: ComparableRows, scorer: str) -> list[Statistics]:
+    return [scores for scores in rows.scores(scorer) if scores is not None]
 
 
 def _changed(noise: NoiseShare) -> float:

@@ -19,19 +19,21 @@ Only "regressed" needs the correction over many lines: a pass is a bound's, and 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
+import numpy as np
 from msgspec import structs
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import (
     NEVER_COMPARED,
     ComparableEval,
-    ComparableSample,
     other_encoders,
-    statistics_of,
 )
+from pytest_audiobench.evaluation.comparable_samples import ComparableRows
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.noise_floor import excusing_floor, floor_text, is_within, noise_floor
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
@@ -143,10 +145,11 @@ class _LineTest:
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""
-        value = value_of(self.kind, [self._statistics(row) for _, row in pairs.rows])
+        value = value_of(self.kind, self._statistics(pairs.rows.after))
         why = "the same model gave the same answers: it has not changed"
         no_change = Drop(0.0, None, None, 0.0, None, None, "identity")
-        return self._record("pass", pairs, no_change, (value, value), why, clusters=_clusters(pairs))
+        names = pairs.rows.after.clusters(pairs.rows.before)
+        return self._record("pass", pairs, no_change, (value, value), why, clusters=names)
 
     def decided(
         self,
@@ -156,15 +159,14 @@ class _LineTest:
         excuse: NoiseMeasurement | None = None,
     ) -> RegressionRecord:
         """The verdict; a drop within the ``floor`` is said to be, and a regression within the ``excuse`` is none."""
-        before = [self._statistics(row) for row, _ in pairs.rows]
-        after = [self._statistics(row) for _, row in pairs.rows]
+        before, after = self._statistics(pairs.rows.before), self._statistics(pairs.rows.after)
         try:
             first = value_of(self.kind, before)
         except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             # A baseline that was edited by hand may hold statistics that are none of this metric's.
             why = f"the baseline's statistics cannot be read as those of {self.kind.name} ({error})"
             return self.untested("not_comparable", why, pairs)
-        names = _clusters(pairs)
+        names = pairs.rows.after.clusters(pairs.rows.before)
         level = self.terms.alpha / self.terms.lines
         drop = drop_of(self.kind, before, after, names, Question(self.margin, self.terms.alpha, level))
         values = (first, value_of(self.kind, after))
@@ -174,8 +176,8 @@ class _LineTest:
             status = "pass"
         else:
             status = "inconclusive"
-        moves = [moved(self.kind, *pair) for pair in zip(before, after, strict=True)]
-        counts = (moves.count(1), moves.count(-1))
+        moves = Counter(moved(self.kind, *pair) for pair in zip(before, after, strict=True))
+        counts = (moves[1], moves[-1])
         record = self._record(status, pairs, drop, values, "", counts, names)
         detail = sentence(record) + noise
         if status == "inconclusive" and (name := trimmed(self.kind.name, before) or trimmed(self.kind.name, after)):
@@ -187,10 +189,9 @@ class _LineTest:
             status = "inconclusive" if excused else status
         return structs.replace(record, status=status, detail=detail)
 
-    def _statistics(self, row: ComparableSample) -> Statistics:
-        statistics = statistics_of(row, self.scorer, self.kind.name)
-        assert statistics is not None
-        return statistics
+    def _statistics(self, rows: ComparableRows) -> list[Statistics]:
+        # In a pair each has some.
+        return cast(list[Statistics], rows.statistics(self.scorer, self.kind.name))
 
     def _record(
         self,
@@ -253,23 +254,19 @@ def _rows_of_group(
     baseline: ComparableEval, here: ComparableEval, group: Mapping[str, str]
 ) -> tuple[ComparableEval, ComparableEval]:
     """Both sides' rows of ``group``; a class of failures is left out of both where either side shows it."""
+    if not group:
+        return baseline, here
     wanted = dict(group)
     without = wanted.pop(WITHOUT, None)
-    excluded = {row.identity for side in (baseline, here) for row in side.rows if without in row.failures}
+    sides = (baseline.columns, here.columns)
+    failing = [rows.where(rows.of_kinds(lambda kind: without in kind.failures)).identities for rows in sides]
+    excluded = np.concatenate(failing)
     first, second = (
-        replace(side, rows=[row for row in side.rows if row.identity not in excluded and row.is_in(wanted)])
-        for side in (baseline, here)
+        replace(side, rows=rows.where(rows.of_kinds(lambda kind: kind.is_in(wanted)) & ~np.isin(own, excluded)))
+        for side, rows in zip((baseline, here), sides, strict=True)
+        for own in [rows.identities]
     )
     return first, second
-
-
-def _clusters(pairs: Pairs) -> list[Hashable] | None:
-    """Each pair's cluster, or None where no cluster holds two of them."""
-    names: list[Hashable] = [
-        ("cluster", after.cluster or before.cluster) if after.cluster or before.cluster else after.sample_id
-        for before, after in pairs.rows
-    ]
-    return names if len(set(names)) < len(names) else None
 
 
 def _group_clause(group: Mapping[str, str]) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.power import PowerQuery, power_of
@@ -48,7 +50,8 @@ def sight_of(side: ComparableEval, line: Line, terms: Terms, limit: int | None =
     if line.group or not is_known(name):
         return None
     kind, query = metric_kind(name), PowerQuery(line.margin, line.margin, name, terms.alpha, terms.lines)
-    rows = side.rows if limit is None else side.rows[: limit * side.epochs]
+    most = len(side.rows) if limit is None else limit * side.epochs
+    rows = side.columns.where(np.arange(len(side.rows)) < most)
     try:
         # A line may also be on a share of answers, or on a trimmed rate, which are no metrics of the eval's own.
         seen = power_of(replace(side, rows=rows, metrics={side.headline: [name]}), None, query)

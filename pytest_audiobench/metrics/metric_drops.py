@@ -49,7 +49,7 @@ def drop_of(
 def _side(kind: MetricKind, statistics: Sequence[Statistics]) -> Floats | Sums | Table | str:
     """One run's statistics in the metric's form, or why they have none."""
     if kind.parts is not None:
-        return np.array([kind.parts(sample) for sample in statistics], dtype=np.float64)
+        return np.fromiter(map(kind.parts, statistics), np.dtype((np.float64, 2)), len(statistics))
     form = kind.summed or kind.whole
     assert form is not None
     return form(statistics)

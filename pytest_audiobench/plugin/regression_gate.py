@@ -24,9 +24,9 @@ from pytest_audiobench.evaluation.comparable_eval import (
     comparable_ahead,
     comparable_eval,
     comparable_rows,
-    encoder_of,
     other_encoders,
 )
+from pytest_audiobench.evaluation.comparable_samples import in_columns
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.scoring import WITHOUT
@@ -41,7 +41,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.catalogue import takes_encoder
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, encoder_of
 from pytest_audiobench.records.run import RegressionRecord
 
 
@@ -290,7 +290,7 @@ class BaselineComparison:
     def _side(self, evaluation: Evaluation) -> ComparableEval:
         record = evaluation.result.record
         if record.eval not in self._sides:
-            side = comparable_eval(record, list(comparable_rows(record, evaluation.rows)), spec=self._handle.spec)
+            side = comparable_eval(record, in_columns(comparable_rows(record, evaluation.rows)), spec=self._handle.spec)
             self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
         return self._sides[record.eval]
 
@@ -300,12 +300,9 @@ def _check_group(here: ComparableEval, line: Line) -> None:
     wanted = {field: value for field, value in line.group if field != "scorer"}
     if (without := wanted.pop(WITHOUT, None)) not in (None, *FAILURES):
         raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
-    if any(row.is_in(wanted) for row in here.rows):
+    if len(here.columns.of_group(wanted)):
         return
-    groups: dict[str, dict[str, None]] = {}
-    for row in here.rows:
-        for field, value in row.groups.items():
-            groups.setdefault(field, {})[value] = None
+    groups = here.columns.groups()
     fields = "; ".join(f"{field}: {_some(list(values))}" for field, values in groups.items())
     raise UsageError(
         f"{line.text} has no effect: no sample of {here.eval} is in this group; its numbers are reported by "

@@ -57,6 +57,12 @@ def at_wording(stage: str, number: int) -> str:
 _FURTHER = re.compile(r"@\d{1,4}\Z")
 
 
+def encoder_of(signature: str) -> str:
+    """The encoder that a scorer's signature names, with its files; "" for a scorer without one."""
+    parts = [part for part in signature.split("|") if part.startswith(("encoder:", "files:"))]
+    return "|".join(parts).removeprefix("encoder:")
+
+
 def first_wording_stages(stages: Iterable[str]) -> list[str]:
     """The names of the subject's stages without those of further wordings."""
     return [stage for stage in stages if not _FURTHER.search(stage)]

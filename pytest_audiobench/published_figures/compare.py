@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.evaluation.comparable_eval import encoder_of
+from pytest_audiobench.protocols.protocol import encoder_of
 from pytest_audiobench.published_figures.registry import Published
 from pytest_audiobench.records.run import ItemRecord, SuiteRecord
 from pytest_audiobench.report.formatting import PERCENT_UNITS, counted

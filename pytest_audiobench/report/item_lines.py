@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 from pytest_audiobench.audio.clip_record import Recipe, recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
-from pytest_audiobench.evaluation.comparable_eval import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample
-from pytest_audiobench.evaluation.selection import SelectedSample, Selection
+from pytest_audiobench.evaluation.selection import SelectedSample, Selection, cluster_of
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import metric_kind

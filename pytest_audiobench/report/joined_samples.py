@@ -1,15 +1,13 @@
-"""A run's line files joined again: one record per sample and epoch, streamed; and whole evals, ready to compare."""
+"""A run's line files joined again: one record per sample and epoch, streamed."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.evaluation import comparable_eval
 from pytest_audiobench.protocols.protocol import first_wording_stages
 from pytest_audiobench.records.lines import (
     COMPARED_FILE,
@@ -23,12 +21,8 @@ from pytest_audiobench.records.lines import (
     ScoredRow,
 )
 from pytest_audiobench.records.reading import read_lines
-from pytest_audiobench.records.run import RunRecord
 
 Key: TypeAlias = tuple[str, str, str, int]
-_Value = TypeVar("_Value")
-_MOST_SHARED = 16_384
-"""Values of which the first object stands for all."""
 
 
 class Joined(NamedTuple):
@@ -66,7 +60,7 @@ def joined(folder: Path) -> Iterator[Joined]:
 
 def sample_record(sample: Joined) -> SampleRecord:
     """A sample as one record."""
-    rows, first, last = _subject_rows(sample)
+    rows, first, last = subject_rows(sample)
     output = last.outputs[0] if last.outputs else None
     scores = {row.scorer: row.scores for row in sample.scored}
     return SampleRecord(
@@ -89,7 +83,8 @@ def played(sample: Joined) -> PredictionRow:
     return next((row for row in sample.predictions if not row.unchanged), sample.predictions[0])
 
 
-def _subject_rows(sample: Joined) -> tuple[list[PredictionRow], PredictionRow, PredictionRow]:
+def subject_rows(sample: Joined) -> tuple[list[PredictionRow], PredictionRow, PredictionRow]:
+    """The model's own rows of a sample, the first of them, and that of its answer."""
     # What a judge said of an answer is no answer.
     rows = [row for row in sample.predictions if row.role == "subject"]
     stages = {row.stage: row for row in rows}
@@ -125,77 +120,3 @@ class _Follower(Generic[_Row]):
 
 def _key(row: PredictionRow | ProcessedRow | ScoredRow | ComparedRow) -> Key:
     return row.eval, row.model, row.sample_id, row.epoch
-
-
-def read_comparable_evals(
-    folder: Path, record: RunRecord, source: str, texts: bool = True
-) -> dict[tuple[str, str], comparable_eval.ComparableEval]:
-    """The evals of the finished run in ``folder``, whose run.json is ``record``, by (eval, model alias).
-
-    Evals that measured nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
-    answers. Raises FatalError where the line files are not those of a run.
-    """
-    items = {(item.eval, item.model): item for item in record.items if item.scorers and not item.control}
-    rows: dict[tuple[str, str], list[comparable_eval.ComparableSample]] = {key: [] for key in items}
-    once = _Once()
-    for sample in joined(folder):
-        key = (sample.predictions[0].eval, sample.predictions[0].model)
-        if key in rows and sample.scored:
-            row = sample.scored[0]
-            if missing := {scorer.name for scorer in items[key].scorers} - {row.scorer for row in sample.scored}:
-                raise FatalError(
-                    f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {key[0]} (epoch {row.epoch}) "
-                    f"by {min(missing)}: the file was cut or edited"
-                )
-            try:
-                rows[key].append(_comparable_sample(sample, texts, once))
-            except UnicodeEncodeError as error:
-                raise FatalError(
-                    f"{folder / LINE_FILES['predictions']}: {error.object[:60]!a} of {key[0]} has half of a surrogate "
-                    "pair: the file was edited"
-                ) from None
-    models = {model.alias: model for model in record.models}
-    evals = {}
-    for key, item in items.items():
-        model = models.get(item.model)
-        side = comparable_eval.comparable_eval(item, rows[key], source, "" if model is None else model.spec)
-        evals[key] = replace(side, noise=None if model is None else model.noise, perturbation=item.perturbation)
-    return evals
-
-
-class _Once:
-    """What many samples have in common, as one object."""
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, Any] = {}
-
-    def of(self, key: Hashable, value: _Value) -> _Value:
-        """The first value of ``key``."""
-        if len(self._known) >= _MOST_SHARED and key not in self._known:
-            return value
-        known: _Value = self._known.setdefault(key, value)
-        return known
-
-    def mapping(self, value: Mapping[str, _Value] | None) -> Mapping[str, _Value] | None:
-        return None if value is None else self.of(tuple(value.items()), value)
-
-
-def _comparable_sample(sample: Joined, texts: bool, once: _Once) -> comparable_eval.ComparableSample:
-    rows, first, last = _subject_rows(sample)
-    headline = sample.scored[0]
-    audio = comparable_eval.audio_digest([clip.key for clip in played(sample).audio])
-    scores = {row.scorer: once.mapping(row.scores) for row in sample.scored}
-    statuses = {row.scorer: row.status for row in sample.scored}
-    return comparable_eval.ComparableSample(
-        sample_id=first.sample_id,
-        epoch=first.epoch,
-        audio=once.of(audio, audio),
-        prompt=comparable_eval.prompt_digest({row.stage: row.prompt for row in rows}),
-        cluster=once.of(headline.cluster, headline.cluster),
-        groups=once.mapping(headline.groups) or {},
-        statuses=once.of(("statuses", *statuses.items()), statuses),
-        scores=once.of(("scores", *((name, id(own)) for name, own in scores.items())), scores),
-        failures=once.of(("failures", *headline.failures), tuple(headline.failures)),
-        text=last.outputs[0].text if texts and last.outputs else None,
-        truth=comparable_eval.truth_digest(first.choices, first.reference, first.references),
-    )

@@ -10,7 +10,8 @@ from msgspec import convert
 
 from pytest_audiobench.comparison.comparison_lines import estimate, pooled
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import statistics_of
 from pytest_audiobench.evaluation.scoring import STATUSES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import not_of_samples, value_of

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.run import FindingRecord, ItemRecord

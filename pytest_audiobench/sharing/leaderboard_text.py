@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_audiobench.comparison import table_cells
-from pytest_audiobench.evaluation.comparable_eval import encoder_of
 from pytest_audiobench.metrics.metric import SHARE
+from pytest_audiobench.protocols.protocol import encoder_of
 from pytest_audiobench.report.formatting import WIDTH, counted, printable, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Place, Row, Table

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_audiobench import load_run, multiple_choice
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.report.joined_samples import read_comparable_evals
+from pytest_audiobench.report.comparable_runs import read_comparable_evals
 
 
 def edit(file, change):

@@ -14,18 +14,16 @@ from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.comparable_eval import (
     ComparableEval,
-    ComparableSample,
     audio_digest,
-    cluster_of,
     comparable_ahead,
     comparable_eval,
     comparable_rows,
     metrics_by_scorer,
     prompt_digest,
-    statistics_of,
     truth_digest,
 )
-from pytest_audiobench.evaluation.selection import Selection
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample, statistics_of
+from pytest_audiobench.evaluation.selection import Selection, cluster_of
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.power import PowerQuery, power_of
 from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind

@@ -8,7 +8,8 @@ import pytest
 from msgspec import structs
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.power import PowerQuery, power_of
 from pytest_audiobench.gate.sight import sight_lines, sight_of
 from pytest_audiobench.gate.thresholds import Line, Terms

@@ -22,7 +22,7 @@ from pytest_audiobench.evaluation.comparable_eval import DIGITS, ComparableEval
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.records.run import RunRecord, RuntimeRecord
 from pytest_audiobench.report import run_writer
-from pytest_audiobench.report.joined_samples import read_comparable_evals
+from pytest_audiobench.report.comparable_runs import read_comparable_evals
 from pytest_audiobench.report.run_writer import collect
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore

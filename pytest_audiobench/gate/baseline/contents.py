@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample, in_columns
 from pytest_audiobench.records.baseline import LONGEST_TEXT, BaselineFigure, BaselineHead
 
 
@@ -51,7 +52,7 @@ class Contents:
                 side,
                 scorers={scorer: side.scorers[scorer] for scorer in scorers},
                 metrics={scorer: side.metrics[scorer] for scorer in scorers if scorer in side.metrics},
-                rows=[_reduced_row(row, scorers, texts) for row in side.rows],
+                rows=in_columns(_reduced_row(row, scorers, texts) for row in side.rows),
             )
         figures = {
             name: {scorer: listed for scorer, listed in self.figures[name].items() if scorer in side.scorers}

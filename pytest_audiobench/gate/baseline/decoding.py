@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, eval_facts
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, eval_facts
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample, in_columns
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
@@ -110,7 +111,7 @@ def _comparable_eval(entry: BaselineEval, model: BaselineModel, source: str) -> 
         **eval_facts(entry),
         scorers={scorer.name: scorer.signature for scorer in entry.scorers},
         metrics={scorer.name: [figure.name for figure in scorer.metrics] for scorer in entry.scorers if scorer.metrics},
-        rows=rows,
+        rows=in_columns(rows),
         noise=model.noise,
     )
 

@@ -16,7 +16,8 @@ from typing import Any
 from msgspec.structs import asdict
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, eval_facts
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, eval_facts
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.records.baseline import COMMON, MOST_BYTES, BaselineFigure

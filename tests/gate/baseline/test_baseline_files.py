@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.baseline import decoding
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
