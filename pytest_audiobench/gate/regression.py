@@ -53,7 +53,7 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
 
     Raises UsageError for a metric or scorer that was not used here, and for a margin that the metric cannot have.
     """
-    test = _LineTest.of(here, line, terms)
+    test = LineTest.of(here, line, terms)
     if baseline is None:
         return test.untested("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
     if (reason := mismatch(baseline, here, test.scorer)) is not None:
@@ -78,7 +78,7 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
     ``here`` needs no answers (``comparable_ahead`` in ``evaluation/comparable_eval.py``), and so says nothing of
     groups: for a line on one only the tasks are compared. Raises as :func:`regression_of` does.
     """
-    test = _LineTest.of(here, line, terms)
+    test = LineTest.of(here, line, terms)
     reason, pairs = mismatch(baseline, here, test.scorer), None
     if reason is None and not test.group:
         pairs = test.pairs(baseline, here)
@@ -88,11 +88,11 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
 
 def failed_line(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
     """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
-    return _LineTest.of(here, line, terms).untested("not_comparable", why)
+    return LineTest.of(here, line, terms).untested("not_comparable", why)
 
 
 @dataclass(frozen=True)
-class _LineTest:
+class LineTest:
     """A line resolved for one eval: the metric's kind, the scorer, the group and the margin in the metric's unit."""
 
     kind: MetricKind
@@ -102,7 +102,7 @@ class _LineTest:
     terms: Terms
 
     @classmethod
-    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _LineTest:
+    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> LineTest:
         group = dict(line.group)
         scorer = group.pop("scorer", here.headline)
         if scorer not in here.scorers:
@@ -146,7 +146,7 @@ class _LineTest:
         value = value_of(self.kind, [self._statistics(row) for _, row in pairs.rows])
         why = "the same model gave the same answers: it has not changed"
         no_change = Drop(0.0, None, None, 0.0, None, None, "identity")
-        return self._record("pass", pairs, no_change, (value, value), why, clusters=_clusters(pairs))
+        return self._record("pass", pairs, no_change, (value, value), why, clusters=clusters_of(pairs))
 
     def decided(
         self,
@@ -164,7 +164,7 @@ class _LineTest:
             # A baseline that was edited by hand may hold statistics that are none of this metric's.
             why = f"the baseline's statistics cannot be read as those of {self.kind.name} ({error})"
             return self.untested("not_comparable", why, pairs)
-        names = _clusters(pairs)
+        names = clusters_of(pairs)
         level = self.terms.alpha / self.terms.lines
         drop = drop_of(self.kind, before, after, names, Question(self.margin, self.terms.alpha, level))
         values = (first, value_of(self.kind, after))
@@ -174,9 +174,7 @@ class _LineTest:
             status = "pass"
         else:
             status = "inconclusive"
-        moves = [moved(self.kind, *pair) for pair in zip(before, after, strict=True)]
-        counts = (moves.count(1), moves.count(-1))
-        record = self._record(status, pairs, drop, values, "", counts, names)
+        record = self._record(status, pairs, drop, values, "", self._moves(before, after), names)
         detail = sentence(record) + noise
         if status == "inconclusive" and (name := trimmed(self.kind.name, before) or trimmed(self.kind.name, after)):
             detail += f"{RUNAWAYS}{name} beside it"
@@ -186,6 +184,19 @@ class _LineTest:
             detail += f"; {floor_text(floor)}{', so that it is inconclusive' * excused}"
             status = "inconclusive" if excused else status
         return structs.replace(record, status=status, detail=detail)
+
+    def looked(self, pairs: Pairs, p: float | None, bound: float | None, method: str) -> RegressionRecord:
+        """The record of a line that looks decided, without the verdict."""
+        before, after = ([self._statistics(row[side]) for row in pairs.rows] for side in (0, 1))
+        values = value_of(self.kind, before), value_of(self.kind, after)
+        value = (values[0] - values[1]) * (1.0 if self.kind.direction == "higher" else -1.0)
+        drop = no_drop(value, "")._replace(p=p, bound=bound, method=method)
+        return self._record("inconclusive", pairs, drop, values, "", self._moves(before, after), clusters_of(pairs))
+
+    def _moves(self, before: Sequence[Statistics], after: Sequence[Statistics]) -> tuple[int, int]:
+        """How many samples' own scores became worse, and better."""
+        moves = [moved(self.kind, *pair) for pair in zip(before, after, strict=True)]
+        return moves.count(1), moves.count(-1)
 
     def _statistics(self, row: ComparableSample) -> Statistics:
         statistics = statistics_of(row, self.scorer, self.kind.name)
@@ -263,7 +274,7 @@ def _rows_of_group(
     return first, second
 
 
-def _clusters(pairs: Pairs) -> list[Hashable] | None:
+def clusters_of(pairs: Pairs) -> list[Hashable] | None:
     """Each pair's cluster, or None where no cluster holds two of them."""
     names: list[Hashable] = [
         ("cluster", after.cluster or before.cluster) if after.cluster or before.cluster else after.sample_id

@@ -1,0 +1,188 @@
+"""Looks at an eval's regression lines while it is asked, and what they show: it stops once each line is decided.
+
+A look is at the samples of whole windows, in the order of their hashes from the first on. So what it shows follows from
+the answers, and not from which came first. A line is decided where the drop is shown to be above its margin
+("regressed") or below it ("passes"), each at the line's share of the level over all looks (``stats/looks.py``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from msgspec import structs
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable_eval import (
+    ComparableEval,
+    ComparableSample,
+    comparable_rows,
+    statistics_of,
+)
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import Selection
+from pytest_audiobench.gate.pairing import Pairs
+from pytest_audiobench.gate.regression import LineTest, clusters_of
+from pytest_audiobench.gate.regression_text import amount
+from pytest_audiobench.gate.thresholds import Line, Terms
+from pytest_audiobench.metrics.metric import RANGES, MetricKind, span
+from pytest_audiobench.records.run import ItemRecord, RegressionRecord, StopVerdict
+from pytest_audiobench.stats import looks
+from pytest_audiobench.stats.drops import Drop, Question
+from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.paired import ratio_drop
+
+_LATE = "it was declared when the eval had been stopped early: declare it before evaluate, or in audiobench.toml"
+
+
+class Looks:
+    """The looks at one eval, which is compared with ``baseline``; ``here`` is the same eval before it is asked."""
+
+    def __init__(
+        self,
+        baseline: ComparableEval,
+        here: ComparableEval,
+        lines: Sequence[Line],
+        terms: Terms,
+        most_errors: int,
+        selection: Selection,
+    ) -> None:
+        """Raises UsageError, which says why, for a line that there are no looks for."""
+        self._before = {row.identity: row for row in baseline.rows}
+        self._baseline, self._here = baseline, replace(here, limited=True)
+        self._selection, self._most_errors = selection, most_errors
+        self._record = ItemRecord(
+            index=0, nodeid="", eval="", suite="", model="", cluster=here.cluster, groups=selection.groups
+        )
+        tests = {line: LineTest.of(here, line, terms) for line in lines}
+        self._lines = {
+            line: _LineLooks(test, selection.clustered, list(self._before.values())) for line, test in tests.items()
+        }
+        self.asked = self._errors = 0
+
+    def look(self, rows: Mapping[str, Sequence[ScoredSample]]) -> StopVerdict | None:
+        """The verdict with these further ``rows``, by scorer; None while a line is not decided."""
+        new = list(comparable_rows(self._record, rows))
+        self.asked += len(new)
+        self._errors += sum("error" in row.statuses.values() for row in new)
+        before = [self._before[row.identity] for row in new if row.identity in self._before]
+        sides = replace(self._baseline, rows=before), replace(self._here, rows=new)
+        seen = self.asked / len(self._selection.samples)
+        for line in self._lines.values():
+            line.look(line.test.pairs(*sides), seen)
+        verdicts = {line.verdict for line in self._lines.values()}
+        # An eval whose asking fails is to be compared with nothing.
+        if not verdicts or None in verdicts or self._errors > self._most_errors:
+            return None
+        return "regressed" if "regressed" in verdicts else "passes"
+
+    def record(self, line: Line, terms: Terms, here: ComparableEval) -> RegressionRecord:
+        """The record of ``line`` of the stopped eval ``here``: inconclusive where its share is less than at the looks.
+
+        Raises UsageError for a metric or scorer that was not used here.
+        """
+        if line not in self._lines:
+            return LineTest.of(here, line, terms).untested("not_comparable", _LATE)
+        return self._lines[line].record(terms, f"{self.asked:,} of {self._selection.size:,} samples")
+
+
+@dataclass
+class _LineLooks:
+    """The looks at one line, and what they showed."""
+
+    test: LineTest
+    clustered: bool
+    baseline: Sequence[ComparableSample]
+    verdict: StopVerdict | None = None
+    _rows: list[tuple[ComparableSample, ComparableSample]] = field(default_factory=list)
+    _left_out: Counter[str] = field(default_factory=Counter)
+    _examples: dict[str, Sequence[str]] = field(default_factory=dict)
+    _parts: list[tuple[Floats, Floats]] = field(default_factory=list)
+    _p: float = 1.0
+    _bound: float | None = None
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        kind = self.test.kind
+        if kind.parts is None:
+            raise UsageError(f"{kind.name} is no mean and no ratio of sums, and there are no looks at it")
+        self._share = self.test.terms.alpha / self.test.terms.lines
+        # Chosen before the first look, by what is known then.
+        self._bets = not self.clustered and _is_bounded(kind, self._of(self.baseline))
+
+    def _of(self, rows: Sequence[ComparableSample]) -> Floats:
+        """Numerators and denominators. Raises UsageError for statistics that are none of the metric's."""
+        kind = self.test.kind
+        assert kind.parts is not None
+        found = [statistics_of(row, self.test.scorer, kind.name) for row in rows]
+        try:
+            return np.array([kind.parts(each) for each in found if each is not None], dtype=np.float64).reshape(-1, 2)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise UsageError(f"statistics cannot be read as those of {kind.name} ({error})") from None
+
+    def look(self, pairs: Pairs, seen: float) -> None:
+        self._count += 1
+        self._rows += pairs.rows
+        self._left_out.update(pairs.left_out)
+        for reason, ids in pairs.examples.items():
+            self._examples.setdefault(reason, ids)
+        self._parts.append((self._of([row for row, _ in pairs.rows]), self._of([row for _, row in pairs.rows])))
+        if self.verdict is not None or self.test.unpaired(self._pairs) is not None:
+            return
+        before, after = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        drop = self._bet(before, after) if self._bets else self._tested(before, after, seen)
+        if drop.p is not None and drop.p <= self._share:
+            self.verdict, self._p = "regressed", drop.p
+        elif drop.bound is not None and drop.bound < self.test.margin:
+            self.verdict = "passes"
+        self._bound = drop.bound if self.verdict else None
+
+    def _bet(self, before: Floats, after: Floats) -> Drop:
+        kind, most = self.test.kind, span(self.test.kind.unit)
+        drops = (before[:, 0] - after[:, 0]) / (most if kind.direction == "higher" else -most)
+        if not _is_bounded(kind, before) or not _is_bounded(kind, after):
+            return Drop(0.0, None, None, None, None, None, "")
+        margin = self.test.margin / most
+        capital = max(0.0, looks.log_capital(drops, margin, 1.0))
+        bound = None
+        if looks.log_capital(drops, margin, -1.0) >= -np.log(self._share):
+            bound = most * looks.upper_bound(drops, self._share)
+        return Drop(0.0, None, None, bound, float(np.exp(-capital)), None, "")
+
+    def _tested(self, before: Floats, after: Floats, seen: float) -> Drop:
+        kind, level = self.test.kind, looks.level_of_look(self._share, seen)
+        question = Question(self.test.margin, level, level)
+        higher, most = kind.direction == "higher", span(kind.unit)
+        drop = ratio_drop(before, after, clusters_of(self._pairs), question, higher, most) if level else None
+        if drop is None or drop.p is None:
+            return Drop(0.0, None, None, None, None, None, "")
+        return drop._replace(p=looks.p_at_any_time(drop.p, seen))
+
+    @property
+    def _pairs(self) -> Pairs:
+        return Pairs(self._rows, self._left_out, self._examples)
+
+    def record(self, terms: Terms, asked: str) -> RegressionRecord:
+        how = "capital process" if self._bets else "tests at the looks' levels"
+        test = replace(self.test, terms=terms)
+        method = f"stopped early after {asked}: {how}, {self._count} looks"
+        record = test.looked(self._pairs, self._p if self.verdict == "regressed" else None, self._bound, method)
+        level = f"{terms.alpha:g} / {terms.lines}" if terms.lines > 1 else f"{terms.alpha:g}"
+        margin = amount(record, test.margin)
+        if terms.alpha / terms.lines < self._share:
+            # Its test made more evaluations than were counted for it.
+            why = f"decided at a larger share of the level than {level}, after {asked}"
+            return structs.replace(record, status="inconclusive", detail=why)
+        is_worse = self.verdict == "regressed"
+        shown = f"a drop of {'more than' if is_worse else 'less than'} {margin}"
+        detail = f"{amount(record, record.drop)} worse after {asked}: {shown} is shown at {level} over all looks"
+        return structs.replace(record, status="regressed" if is_worse else "pass", detail=detail)
+
+
+def _is_bounded(kind: MetricKind, parts: Floats) -> bool:
+    """Whether these are a mean's, of scores between two ends."""
+    least, most = RANGES.get(kind.unit, (-np.inf, np.inf))
+    inside = np.isfinite(most - least) and ((parts[:, 0] >= least) & (parts[:, 0] <= most)).all()
+    return bool(inside and (parts[:, 1] == 1.0).all())
