@@ -34,7 +34,7 @@ from pytest_audiobench.rescoring.layouts import Source, holds_answers, source_of
 _ENDED = (0, 1, 6)
 """Exit codes of a run that came to its end: passed, failed, failed for its instruments only."""
 
-STOPPED = "was stopped early, and is never compared with anything"
+STOPPED = "is never compared with anything"
 
 _LONGEST = 200
 """Characters of a fingerprint's value: digests and versions are shorter."""
@@ -48,7 +48,7 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     """
     if item := next((item for item in run.record.items if item.stopped), None):
         raise UsageError(
-            f"{source} {STOPPED} ({item.eval} {item.stop_text}): run it again without --ab-early-stop, which asks only "
+            f"{source} {STOPPED}: {item.eval} {item.stop_text}; run it again without --ab-early-stop, which asks only "
             "what is not answered"
         )
     try:

@@ -114,7 +114,7 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
     try:
         record = load_run(folder).record
         if stop := next((f"{item.eval} {item.stop_text}" for item in record.items if item.stopped), ""):
-            raise UsageError(f"{folder} {STOPPED} ({stop})")
+            raise UsageError(f"{folder} {STOPPED}: {stop}")
         points = [
             point
             for point in _models(folder, record)

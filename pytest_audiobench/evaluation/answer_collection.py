@@ -68,7 +68,7 @@ def answer_portions(
     kept = AnswerSpool(selection.samples) if kept is None else kept
     for epoch in range(epochs):
         repeated = {stage.name: _Repeated(kept, stage.name) for stage in protocol.stages}
-        for samples in _portions(selection.samples, looks):
+        for samples in sample_portions(selection.samples, looks):
             run = _StageRun(selection.dataset, samples, [epoch])
             for stage in protocol.stages:
                 run.execute(stage, executor, repeated=repeated[stage.name])
@@ -77,7 +77,7 @@ def answer_portions(
             yield answers
 
 
-def _portions(samples: Sequence[SelectedSample], looks: bool = False) -> Iterator[list[SelectedSample]]:
+def sample_portions(samples: Sequence[SelectedSample], looks: bool = False) -> Iterator[list[SelectedSample]]:
     """The samples in their order, some thousands at a time: whole windows, so that batches are those of all. With
     ``looks`` the first window, and then as many as add a twentieth to what came before.
     """

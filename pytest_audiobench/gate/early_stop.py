@@ -30,9 +30,7 @@ from pytest_audiobench.gate.thresholds import Line, Terms
 from pytest_audiobench.metrics.metric import RANGES, MetricKind, span
 from pytest_audiobench.records.run import ItemRecord, RegressionRecord, StopVerdict
 from pytest_audiobench.stats import looks
-from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.paired import ratio_drop
 
 _LATE = "it was declared when the eval had been stopped early: declare it before evaluate, or in audiobench.toml"
 
@@ -56,10 +54,11 @@ class Looks:
         self._record = ItemRecord(
             index=0, nodeid="", eval="", suite="", model="", cluster=here.cluster, groups=selection.groups
         )
+        rows = list(self._before.values())
+        clusters = [row.cluster for row in rows if row.cluster]
+        clustered = selection.clustered or len(set(clusters)) < len(clusters)
         tests = {line: LineTest.of(here, line, terms) for line in lines}
-        self._lines = {
-            line: _LineLooks(test, selection.clustered, list(self._before.values())) for line, test in tests.items()
-        }
+        self._lines = {line: _LineLooks(test, clustered, rows) for line, test in tests.items()}
         self.asked = self._errors = 0
 
     def look(self, rows: Mapping[str, Sequence[ScoredSample]]) -> StopVerdict | None:
@@ -132,52 +131,41 @@ class _LineLooks:
         if self.verdict is not None or self.test.unpaired(self._pairs) is not None:
             return
         before, after = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
-        drop = self._bet(before, after) if self._bets else self._tested(before, after, seen)
-        if drop.p is not None and drop.p <= self._share:
-            self.verdict, self._p = "regressed", drop.p
-        elif drop.bound is not None and drop.bound < self.test.margin:
+        shown = self._shown(before, after, seen)
+        if shown.p is not None and shown.p <= self._share:
+            self.verdict, self._p = "regressed", shown.p
+        elif shown.bound is not None and shown.bound < self.test.margin:
             self.verdict = "passes"
-        self._bound = drop.bound if self.verdict else None
+        self._bound = shown.bound
 
-    def _bet(self, before: Floats, after: Floats) -> Drop:
-        kind, most = self.test.kind, span(self.test.kind.unit)
-        drops = (before[:, 0] - after[:, 0]) / (most if kind.direction == "higher" else -most)
-        if not _is_bounded(kind, before) or not _is_bounded(kind, after):
-            return Drop(0.0, None, None, None, None, None, "")
-        margin = self.test.margin / most
-        capital = max(0.0, looks.log_capital(drops, margin, 1.0))
-        bound = None
-        if looks.log_capital(drops, margin, -1.0) >= -np.log(self._share):
-            bound = most * looks.upper_bound(drops, self._share)
-        return Drop(0.0, None, None, bound, float(np.exp(-capital)), None, "")
-
-    def _tested(self, before: Floats, after: Floats, seen: float) -> Drop:
-        kind, level = self.test.kind, looks.level_of_look(self._share, seen)
-        question = Question(self.test.margin, level, level)
+    def _shown(self, before: Floats, after: Floats, seen: float) -> looks.Shown:
+        kind, margin = self.test.kind, self.test.margin
         higher, most = kind.direction == "higher", span(kind.unit)
-        drop = ratio_drop(before, after, clusters_of(self._pairs), question, higher, most) if level else None
-        if drop is None or drop.p is None:
-            return Drop(0.0, None, None, None, None, None, "")
-        return drop._replace(p=looks.p_at_any_time(drop.p, seen))
+        if not self._bets:
+            clusters = clusters_of(self._pairs)
+            return looks.by_test(before, after, clusters, margin, self._share, seen, higher, most)
+        if not _is_bounded(kind, before) or not _is_bounded(kind, after):
+            return looks.Shown()
+        drops = (before[:, 0] - after[:, 0]) * (1.0 if higher else -1.0)
+        return looks.by_bets(drops, margin, self._share, most)
 
     @property
     def _pairs(self) -> Pairs:
         return Pairs(self._rows, self._left_out, self._examples)
 
     def record(self, terms: Terms, asked: str) -> RegressionRecord:
+        is_worse, test = self.verdict == "regressed", replace(self.test, terms=terms)
         how = "capital process" if self._bets else "tests at the looks' levels"
-        test = replace(self.test, terms=terms)
         method = f"stopped early after {asked}: {how}, {self._count} looks"
-        record = test.looked(self._pairs, self._p if self.verdict == "regressed" else None, self._bound, method)
+        record = test.looked(self._pairs, self._p if is_worse else None, self._bound, method)
         level = f"{terms.alpha:g} / {terms.lines}" if terms.lines > 1 else f"{terms.alpha:g}"
-        margin = amount(record, test.margin)
-        if terms.alpha / terms.lines < self._share:
+        if (self._p if is_worse else self._share) > terms.alpha / terms.lines:
             # Its test made more evaluations than were counted for it.
             why = f"decided at a larger share of the level than {level}, after {asked}"
             return structs.replace(record, status="inconclusive", detail=why)
-        is_worse = self.verdict == "regressed"
-        shown = f"a drop of {'more than' if is_worse else 'less than'} {margin}"
-        detail = f"{amount(record, record.drop)} worse after {asked}: {shown} is shown at {level} over all looks"
+        loss, margin = record.drop or 0.0, amount(record, test.margin)
+        shown = f"a drop of {'more than' if is_worse else 'less than'} {margin} is shown at {level} over all looks"
+        detail = f"{amount(record, abs(loss))} {'worse' if loss >= 0.0 else 'better'} after {asked}: {shown}"
         return structs.replace(record, status="regressed" if is_worse else "pass", detail=detail)
 
 

@@ -17,17 +17,55 @@ Brownian motion in the number of samples, which makes a crossing no likelier (Sl
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from pytest_audiobench.stats import special
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.intervals import Clusters, Floats
+from pytest_audiobench.stats.paired import ratio_drop
 
 _BETS = 0.9 * 0.5 ** np.arange(6)
 """The shares of the largest bet: a small one for a drop just beyond a margin, a large one where little differs."""
 _SHARPEST = 40.0
 """The looks' levels are largest where a quarter to a half of all samples are there."""
 _HALVINGS = 60
+
+
+class Shown(NamedTuple):
+    """What a look shows: a regression where ``p`` is at most its level, a pass where ``bound`` is below the margin."""
+
+    p: float | None = None
+    """Of "the drop is at most the margin", over all looks; None where there is no test yet."""
+    bound: float | None = None
+    """The drop's upper bound at the level; None where it is not below the margin, or not known."""
+
+
+def by_bets(drops: Floats, margin: float, level: float, span: float = 1.0) -> Shown:
+    """A look at independent ``drops``, between ``-span`` and ``span``, as the ``margin`` is."""
+    drops, margin = drops / span, margin / span
+    p = math.exp(-max(0.0, log_capital(drops, margin, 1.0)))
+    passes = log_capital(drops, margin, -1.0) >= -math.log(level)
+    return Shown(p, span * _upper_bound(drops, margin, level) if passes else None)
+
+
+def by_test(
+    before: Floats,
+    after: Floats,
+    clusters: Clusters,
+    margin: float,
+    level: float,
+    seen: float,
+    higher_is_better: bool = True,
+    span: float = 1.0,
+) -> Shown:
+    """A look at the share ``seen`` of all samples by the test of :func:`ratio_drop`, which says what else is what."""
+    here = level_of_look(level, seen)
+    if here <= 0.0:
+        return Shown()
+    drop = ratio_drop(before, after, clusters, Question(margin, here, here), higher_is_better, span)
+    return Shown() if drop.p is None else Shown(p_at_any_time(drop.p, seen), drop.bound)
 
 
 def log_capital(drops: Floats, margin: float, side: float) -> float:
@@ -40,9 +78,9 @@ def log_capital(drops: Floats, margin: float, side: float) -> float:
     return float(np.logaddexp.reduce(gains @ counts)) - math.log(len(bets))
 
 
-def upper_bound(drops: Floats, level: float) -> float:
-    """The least margin below which the mean of ``drops`` is shown to be at this look; 1 where that is none."""
-    low, high, wanted = float(drops.mean()), 1.0, -math.log(level)
+def _upper_bound(drops: Floats, margin: float, level: float) -> float:
+    """The least margin below which the mean of ``drops`` is shown to be, of which ``margin`` is one."""
+    low, high, wanted = float(drops.mean()), margin, -math.log(level)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         low, high = (low, middle) if log_capital(drops, middle, -1.0) >= wanted else (middle, high)
