@@ -34,6 +34,8 @@ from pytest_audiobench.rescoring.layouts import Source, holds_answers, source_of
 _ENDED = (0, 1, 6)
 """Exit codes of a run that came to its end: passed, failed, failed for its instruments only."""
 
+STOPPED = "is never compared with anything"
+
 _LONGEST = 200
 """Characters of a fingerprint's value: digests and versions are shorter."""
 
@@ -41,8 +43,14 @@ _LONGEST = 200
 def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     """What each model of ``run`` did, by its alias; ``source`` names the run for people, ``texts`` keeps the answers.
 
-    Raises UsageError for a run in which nothing was measured, or whose files were edited or cut.
+    Raises UsageError for a run in which nothing was measured, or that was stopped early, or whose files were edited or
+    cut.
     """
+    if item := next((item for item in run.record.items if item.stopped), None):
+        raise UsageError(
+            f"{source} {STOPPED}: {item.eval} {item.stop_text}; run it again without --ab-early-stop, which asks only "
+            "what is not answered"
+        )
     try:
         sides = read_comparable_evals(run.folder, run.record, source, texts)
         by_alias: dict[str, dict[str, ComparableEval]] = {}
@@ -78,6 +86,8 @@ def missing_parts(record: RunRecord, alias: str) -> tuple[str, ...]:
             continue
         if item.outcome == "lost":
             missing.append(f"{item.eval} was lost with its worker")
+        elif item.stopped:
+            missing.append(f"{item.eval} {item.stop_text}")
         elif not item.scorers:
             missing.append(f"{item.eval} failed before it measured anything")
         else:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pytest_audiobench.comparison.baseline_sources import contents_of, missing_parts
+from pytest_audiobench.comparison.baseline_sources import STOPPED, contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import matches
@@ -113,6 +113,8 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
     """The run's models that are wanted, by its record alone: samples are read when they are compared."""
     try:
         record = load_run(folder).record
+        if stop := next((f"{item.eval} {item.stop_text}" for item in record.items if item.stopped), ""):
+            raise UsageError(f"{folder} {STOPPED}: {stop}")
         points = [
             point
             for point in _models(folder, record)

@@ -25,6 +25,7 @@ from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Stage
 
+_LOOKS_APART = 20
 BatchPlan: TypeAlias = Callable[[Sequence[PlannedRequest]], Sequence[Sequence[int]]]
 """Cuts one stage's requests into batches of its own, as positions, in place of the usual plan."""
 
@@ -47,13 +48,14 @@ def answer_portions(
     epochs: int,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
     kept: AnswerSpool | None = None,
+    looks: bool = False,
 ) -> Iterator[list[SampleAnswers]]:
     """Run every stage in turn, epoch by epoch, in hash order; a sample that failed takes no part in the next stage.
 
     Where the model itself answers all stages they are run for a portion of the samples after another, in whole
-    windows, and ``kept`` has what was answered. Else all samples are one portion, and ``judges`` are by alias:
-    rewriters have their turn after all epochs of the stages before them, so that one that fills a device is loaded
-    once; judges once everything else is answered, one after the other.
+    windows (a few at a time for ``looks``), and ``kept`` has what was answered. Else all samples are one portion, and
+    ``judges`` are by alias: rewriters have their turn after all epochs of the stages before them, so that one that
+    fills a device is loaded once; judges once everything else is answered, one after the other.
     """
     if any(stage.role != "subject" for stage in protocol.stages):
         runs = [_StageRun(selection.dataset, selection.samples, [epoch]) for epoch in range(epochs)]
@@ -66,7 +68,7 @@ def answer_portions(
     kept = AnswerSpool(selection.samples) if kept is None else kept
     for epoch in range(epochs):
         repeated = {stage.name: _Repeated(kept, stage.name) for stage in protocol.stages}
-        for samples in _portions(selection.samples):
+        for samples in sample_portions(selection.samples, looks):
             run = _StageRun(selection.dataset, samples, [epoch])
             for stage in protocol.stages:
                 run.execute(stage, executor, repeated=repeated[stage.name])
@@ -75,12 +77,17 @@ def answer_portions(
             yield answers
 
 
-def _portions(samples: Sequence[SelectedSample]) -> Iterator[list[SelectedSample]]:
-    """The samples in their order, some thousands at a time: whole windows, so that batches are those of all."""
+def sample_portions(samples: Sequence[SelectedSample], looks: bool = False) -> Iterator[list[SelectedSample]]:
+    """The samples in their order, some thousands at a time: whole windows, so that batches are those of all. With
+    ``looks`` the first window, and then as many as add a twentieth to what came before.
+    """
     portion: list[SelectedSample] = []
+    most, before = (1 if looks else MOST_IN_MEMORY), 0
     for selected in samples:
-        if len(portion) >= MOST_IN_MEMORY and selected.window != portion[-1].window:
+        if len(portion) >= most and selected.window != portion[-1].window:
             yield portion
+            before += len(portion)
+            most = min(MOST_IN_MEMORY, before // _LOOKS_APART) if looks else most
             portion = []
         portion.append(selected)
     yield portion

@@ -307,3 +307,8 @@ def in_columns(rows: Iterable[ComparableSample]) -> ComparableRows:
     for row in rows:
         columns.add(row)
     return columns.rows()
+
+
+def joined(parts: Sequence[ComparableRows]) -> ComparableRows:
+    """The rows of all parts, in their order. Raises UsageError as :func:`in_columns` does."""
+    return parts[0] if len(parts) == 1 else in_columns(row for part in parts for row in part)

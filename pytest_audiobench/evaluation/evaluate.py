@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
@@ -13,7 +15,7 @@ from pytest_audiobench.audio.cell_spool import SPOOL
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.spool import MOST_IN_MEMORY
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.answer_collection import answer_portions
@@ -39,6 +41,7 @@ from pytest_audiobench.records.run import (
     PerturbationRecord,
     ShardRecord,
     StageRecord,
+    StopVerdict,
 )
 
 if TYPE_CHECKING:
@@ -75,6 +78,10 @@ Keeper: TypeAlias = Callable[[Sequence[SampleAnswers], Mapping[str, Sequence[Sco
 """Is given the answers of some samples, in their order, and what each scorer made of them."""
 
 
+Look: TypeAlias = Callable[[Mapping[str, Sequence[ScoredSample]]], "StopVerdict | None"]
+"""Is given what each scorer made of the samples since the look before; says whether the eval is decided."""
+
+
 @dataclass(frozen=True)
 class EvalSpec:
     """One eval × model as the run names it."""
@@ -97,6 +104,8 @@ class EvalSpec:
     """Called with what is to be asked, before the first request; may raise to prevent it."""
     keeper: Callable[[Selection, Protocol], Keeper] | None = None
     """Called then; what it gives is given the answers as they come."""
+    looker: Callable[[Selection, Protocol], Look | None] = field(default=lambda selection, protocol: None)
+    """Called then; by what it gives the eval may be stopped early. None: it is asked to its end."""
 
 
 @dataclass(frozen=True)
@@ -139,12 +148,13 @@ def evaluate(
         protocol = protocol if labels is None else labels.beside(protocol)
     spec.ready(selection, protocol)
     keep = None if spec.keeper is None else spec.keeper(selection, protocol)
-    progress = _RunningScore(spec.progress, len(selection.samples), protocol.scorers[0])
+    look = spec.looker(selection, protocol)
+    progress = _RunningScore(spec.progress, len(selection.samples), protocol.scorers[0], look is not None)
     executor = context.executor(handle, spec.nodeid, progress)
     judges = judge_executors(context, protocol, spec.nodeid, progress)
     spool = AnswerSpool(selection.samples)
     answers: Sequence[SampleAnswers] = spool
-    portions = answer_portions(selection, protocol, executor, context.epochs, judges, spool)
+    portions = answer_portions(selection, protocol, executor, context.epochs, judges, spool, look is not None)
     # What a scorer makes of all answers at once is known when all are there.
     if dataset.left_out or any(scorer.together for scorer in protocol.scorers):
         answers = [sample for portion in portions for sample in portion if sample.sample_id not in dataset.left_out]
@@ -152,7 +162,7 @@ def evaluate(
         if dataset.left_out:
             selection = selection.without(dataset.left_out)
     sheet = ScoreSheet(protocol, selection, context.epochs)
-    digest, tally = ItemDigest(protocol), _Tally(handle.listens)
+    digest, tally, stopped = ItemDigest(protocol), _Tally(handle.listens), None
     for portion in portions:
         rows = sheet.add(portion)
         digest.add(portion)
@@ -160,6 +170,9 @@ def evaluate(
         progress.add(rows[protocol.scorers[0].name])
         if keep is not None:
             keep(portion, rows)
+        if look is not None and tally.n < len(selection.samples) and (stopped := look(rows)) is not None:
+            selection = replaced(selection, samples=spooled(islice(selection.samples, tally.n)))
+            break
     if len(spool) < tally.n:
         answers = portion  # of an eval that is asked whole
     SPOOL.forget()  # the next eval's clips want the room
@@ -184,6 +197,7 @@ def evaluate(
         epochs=context.epochs,
         limited=selection.limited,
         size=selection.size if selection.limited else None,
+        stopped=stopped,
         published=[row for row in dataset.published if (row.perturbation is None) == dataset.is_as_published],
         averages=dataset.averages,
         pooled=dataset.pooled,
@@ -233,13 +247,14 @@ def evaluate(
 class _RunningScore:
     """How far an eval has come: of one in portions in all, and what its headline comes to so far."""
 
-    def __init__(self, report: Callable[[int, int, str], None], samples: int, scorer: Scorer) -> None:
+    def __init__(self, report: Callable[[int, int, str], None], samples: int, scorer: Scorer, looks: bool) -> None:
+        self._parted = looks or samples > MOST_IN_MEMORY
         self._report, self._samples, self._kind = report, samples, metric_kind(scorer.metrics[0])
         self._added, self._top, self._whole, self._figure = 0, 0.0, 0.0, ""
 
     def __call__(self, done: int, total: int) -> None:
         before = self._added % max(1, self._samples)
-        self._report(before + done, self._samples if self._samples > MOST_IN_MEMORY else total, self._figure)
+        self._report(before + done, self._samples if self._parted else total, self._figure)
 
     def add(self, rows: Sequence[ScoredSample]) -> None:
         """Take in the headline's rows of a portion."""
@@ -380,7 +395,9 @@ def judge_executors(context: RunContext, protocol: Protocol, test: str, progress
 
 def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tally: _Tally) -> list[str]:
     warnings = [*selection.notes, *protocol.notes]
-    if record.limited and selection.shard is None:
+    if record.stopped is not None:
+        warnings.append(f"{record.stop_text}; its numbers are never comparable with another run's")
+    elif record.limited and selection.shard is None:
         limit = f"limited to {record.n} of {selection.size} samples"
         warnings.append(f"{limit}: its numbers are never comparable with a full run's")
     truncated = record.asking.truncated_clips

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_audiobench.datasets.spool import LazySequence
+from pytest_audiobench.evaluation.comparable_samples import ComparableRows, ComparableSample, joined
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-    from pytest_audiobench.evaluation.comparable_samples import ComparableRows, ComparableSample
     from pytest_audiobench.evaluation.score_columns import Numbers
 
 ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
@@ -24,13 +25,21 @@ _NAMED = 5
 
 
 class PairedRows(LazySequence["tuple[ComparableSample, ComparableSample]"]):
-    """The baseline's rows ``before`` and this run's ``after``, place by place."""
+    """The baseline's rows ``before`` and this run's ``after``, place by place: of one part, or of several in turn."""
 
-    def __init__(self, before: ComparableRows, after: ComparableRows) -> None:
-        self.before, self.after = before, after
+    def __init__(self, *parts: tuple[ComparableRows, ComparableRows]) -> None:
+        self._parts = parts
 
     def __len__(self) -> int:
-        return len(self.after)
+        return sum(len(after) for _, after in self._parts)
+
+    @cached_property
+    def before(self) -> ComparableRows:
+        return joined([before for before, _ in self._parts])
+
+    @cached_property
+    def after(self) -> ComparableRows:
+        return joined([after for _, after in self._parts])
 
     def element(self, place: int) -> tuple[ComparableSample, ComparableSample]:
         return self.before[place], self.after[place]
@@ -64,7 +73,7 @@ def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, sc
     before, after = baseline.columns, here.columns
     places = after.places_in(before)
     both = np.flatnonzero(places >= 0)
-    paired = PairedRows(before.at(places[both]), after.at(both))
+    paired = PairedRows((before.at(places[both]), after.at(both)))
     reasons = np.zeros(len(after), np.int8)
     reasons[both] = _reasons(paired, scorer, scored)
     out: dict[str, Numbers] = {}
@@ -80,7 +89,7 @@ def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, sc
     if not here.limited and len(missing):
         counts[ONLY_IN_BASELINE], examples[ONLY_IN_BASELINE] = len(missing), _names(before, missing)
     kept = reasons[both] == len(_REASONS)
-    rows = PairedRows(paired.before.where(kept), paired.after.where(kept))
+    rows = PairedRows((paired.before.where(kept), paired.after.where(kept)))
     return Pairs(rows, counts, examples, len(missing) if here.limited else 0)
 
 

@@ -55,7 +55,7 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
 
     Raises UsageError for a metric or scorer that was not used here, and for a margin that the metric cannot have.
     """
-    test = _LineTest.of(here, line, terms)
+    test = LineTest.of(here, line, terms)
     if baseline is None:
         return test.untested("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
     if (reason := mismatch(baseline, here, test.scorer)) is not None:
@@ -80,7 +80,7 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
     ``here`` needs no answers (``comparable_ahead`` in ``evaluation/comparable_eval.py``), and so says nothing of
     groups: for a line on one only the tasks are compared. Raises as :func:`regression_of` does.
     """
-    test = _LineTest.of(here, line, terms)
+    test = LineTest.of(here, line, terms)
     reason, pairs = mismatch(baseline, here, test.scorer), None
     if reason is None and not test.group:
         pairs = test.pairs(baseline, here)
@@ -90,11 +90,11 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
 
 def failed_line(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
     """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
-    return _LineTest.of(here, line, terms).untested("not_comparable", why)
+    return LineTest.of(here, line, terms).untested("not_comparable", why)
 
 
 @dataclass(frozen=True)
-class _LineTest:
+class LineTest:
     """A line resolved for one eval: the metric's kind, the scorer, the group and the margin in the metric's unit."""
 
     kind: MetricKind
@@ -104,7 +104,7 @@ class _LineTest:
     terms: Terms
 
     @classmethod
-    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _LineTest:
+    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> LineTest:
         group = dict(line.group)
         scorer = group.pop("scorer", here.headline)
         if scorer not in here.scorers:
@@ -176,9 +176,7 @@ class _LineTest:
             status = "pass"
         else:
             status = "inconclusive"
-        moves = Counter(moved(self.kind, *pair) for pair in zip(before, after, strict=True))
-        counts = (moves[1], moves[-1])
-        record = self._record(status, pairs, drop, values, "", counts, names)
+        record = self._record(status, pairs, drop, values, "", self._moves(before, after), names)
         detail = sentence(record) + noise
         if status == "inconclusive" and (name := trimmed(self.kind.name, before) or trimmed(self.kind.name, after)):
             detail += f"{RUNAWAYS}{name} beside it"
@@ -188,6 +186,20 @@ class _LineTest:
             detail += f"; {floor_text(floor)}{', so that it is inconclusive' * excused}"
             status = "inconclusive" if excused else status
         return structs.replace(record, status=status, detail=detail)
+
+    def looked(self, pairs: Pairs, p: float | None, bound: float | None, method: str) -> RegressionRecord:
+        """The record of a line that looks decided, without the verdict."""
+        before, after = self._statistics(pairs.rows.before), self._statistics(pairs.rows.after)
+        values = value_of(self.kind, before), value_of(self.kind, after)
+        value = (values[0] - values[1]) * (1.0 if self.kind.direction == "higher" else -1.0)
+        drop = no_drop(value, "")._replace(p=p, bound=bound, method=method)
+        names = pairs.rows.after.clusters(pairs.rows.before)
+        return self._record("inconclusive", pairs, drop, values, "", self._moves(before, after), names)
+
+    def _moves(self, before: Sequence[Statistics], after: Sequence[Statistics]) -> tuple[int, int]:
+        """How many samples' own scores became worse, and better."""
+        moves = Counter(moved(self.kind, *pair) for pair in zip(before, after, strict=True))
+        return moves[1], moves[-1]
 
     def _statistics(self, rows: ComparableRows) -> list[Statistics]:
         # In a pair each has some.

@@ -133,6 +133,8 @@ class Evaluator:
         """What is noted of each evaluation in a run of several machines, by its name."""
         self._refused: list[ItemRecord] = []
         self._requirements = Requirements(session, item, eval_item.eval, handle)
+        self.asked_whole = "it is part of a study" if item.get_closest_marker("study") else ""
+        """Why its evaluations are not stopped early; "" where they may be."""
         self.settled_at_end = False
         """Whether the test's body has returned and what it declared was checked."""
         self.of_instrument = False
@@ -334,6 +336,9 @@ class Evaluator:
             shard=None if self._requirements.drawn else self._session.shard,
             progress=self._session.progress.of(eval_),
             ready=self._ready(eval_, control, samples),
+            looker=self._requirements.looker(
+                eval_, control, self.asked_whole or ("its test makes several evaluations" if name else "")
+            ),
         )
 
     def _ready(self, eval_: str, control: bool, samples: int | None) -> Callable[[Selection, Protocol], None]:

@@ -15,6 +15,7 @@ from pytest_audiobench.plugin.eval_items import marked
 
 QUICK, QUICK_SAMPLES = "quick", 50
 """The marker of evals that are worth asking in part, and of how many samples."""
+EARLY_STOP = "early-stop"
 DEFAULT_MODEL = "baseline:listener"
 ASKING = (
     "--ab-baseline",
@@ -153,6 +154,8 @@ _VALUES = {
 }
 
 _FLAGS = {
+    EARLY_STOP: "with --ab-baseline: ask an eval no further once each of its regression lines is decided, at half of "
+    "--ab-alpha over all lines and looks; of the command line only (docs/ci.md)",
     "fetch": "fetch what the selected benchmarks lack of their data, before anything is asked",
     "refresh": "ask also what the store answers already; answers that differ are counted as noise",
     "noise-floor": "ask every eval of a file again in other batches, and put on record how much of its answers and its "
@@ -217,6 +220,7 @@ class Options(NamedTuple):
     baseline: str
     max_drop: str
     alpha: float
+    early_stop: bool
     inconclusive: str
     within_noise: str
     max_unmatched: float
@@ -290,11 +294,34 @@ def read_options(config: pytest.Config) -> Options:
         baseline=_value(config, "baseline"),
         max_drop=_value(config, "max-drop").strip(),
         alpha=_share(config, "alpha", 0.05, most=0.5),
+        early_stop=_flag(config, EARLY_STOP),
         inconclusive=_one_of(config, "inconclusive", INCONCLUSIVE),
         within_noise=_one_of(config, "within-noise", WITHIN_NOISE),
         max_unmatched=_share(config, "max-unmatched", 0.05),
         report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
+
+
+def check_early_stop(config: pytest.Config, options: Options) -> None:
+    """Raises pytest.UsageError for ``--ab-early-stop`` where the command line does not have it, without a baseline, and
+    beside what needs all samples.
+    """
+    name = f"--ab-{EARLY_STOP}"
+    if name not in map(str, config.invocation_params.args):
+        raise pytest.UsageError(f"{name} is of the command line only: what a stopped run passes is no plain pass")
+    if not options.baseline:
+        raise pytest.UsageError(f"{name} looks at regression lines: name what to compare with by --ab-baseline")
+    whole = {
+        "corrections": options.corrections,
+        "epochs": options.epochs > 1,
+        "human-labels": options.human_labels,
+        "noise-floor": options.noise_floor,
+        "perturbations": _value(config, "perturbations"),
+        "shard": options.shard,
+        "within-noise": options.within_noise == WITHIN_NOISE[0],
+    }
+    if other := next((other for other, given in whole.items() if given), None):
+        raise pytest.UsageError(f"--ab-{other} is about all samples of an eval, and {name} about a part: leave one out")
 
 
 def apply_run_file(config: pytest.Config) -> list[str]:

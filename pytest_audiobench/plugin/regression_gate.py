@@ -12,7 +12,7 @@ at most alpha (Bonferroni).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
@@ -27,11 +27,12 @@ from pytest_audiobench.evaluation.comparable_eval import (
     other_encoders,
 )
 from pytest_audiobench.evaluation.comparable_samples import in_columns
-from pytest_audiobench.evaluation.evaluate import Evaluation
+from pytest_audiobench.evaluation.evaluate import Evaluation, Look
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
-from pytest_audiobench.evaluation.scoring import WITHOUT
+from pytest_audiobench.evaluation.scoring import WITHOUT, ScoredSample
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.config import Rules
+from pytest_audiobench.gate.early_stop import Looks
 from pytest_audiobench.gate.pairing import Pairs, pair_samples
 from pytest_audiobench.gate.regression import failed_line, mismatch, not_comparable, regression_of
 from pytest_audiobench.gate.sight import sight_lines, sight_of
@@ -42,7 +43,7 @@ from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.catalogue import takes_encoder
 from pytest_audiobench.protocols.protocol import Protocol, encoder_of
-from pytest_audiobench.records.run import RegressionRecord
+from pytest_audiobench.records.run import RegressionRecord, StopVerdict
 
 
 class Gate:
@@ -54,6 +55,7 @@ class Gate:
         """m, set once the evals are collected."""
         self.policy = options.inconclusive
         """What an inconclusive line does to its test: pass, warn or fail."""
+        self.most_errors = options.max_errors
         self._margin = options.max_drop or MARGIN
 
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
@@ -68,7 +70,9 @@ class Gate:
         """The terms of a test's ``actual`` lines, where ``counted`` were known when the evals were collected."""
         lines = -(-self.lines * max(counted, actual) // counted)
         options = self._options
-        return Terms(options.alpha, lines, options.max_unmatched, options.within_noise == "inconclusive")
+        # Half for the looks, half for the test of what is asked to its end: both together are at most alpha.
+        alpha = options.alpha / 2.0 if options.early_stop else options.alpha
+        return Terms(alpha, lines, options.max_unmatched, options.within_noise == "inconclusive")
 
     def lines_of(self, eval_: str, alias: str, headline: str, in_code: Sequence[Line]) -> list[Line]:
         """The lines of an evaluation; one declared on its ``headline`` replaces the run's margin, not a rule's."""
@@ -192,6 +196,9 @@ class BaselineComparison:
         self._recorded: dict[str, ComparableEval] = {}
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
+        self._looks: dict[str, Looks] = {}
+        self._asked_whole: dict[str, str] = {}
+        """By eval: why it was not to be stopped early."""
 
     def precheck(
         self, eval_: str, control: bool, epochs: int, in_code: Sequence[Line]
@@ -218,6 +225,38 @@ class BaselineComparison:
                 )
 
         return check
+
+    def looker(
+        self, eval_: str, in_code: Sequence[Line], whole: str, fails_only: bool
+    ) -> Callable[[Selection, Protocol], Look | None]:
+        """What makes the looks at an evaluation; none where ``whole`` says why it is not to be stopped early. With
+        ``fails_only`` a regression alone stops it.
+        """
+
+        def looker(slice_: Selection, protocol: Protocol) -> Look | None:
+            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], in_code)
+            if (baseline := self._baseline(eval_)) is None or not lines:
+                return None
+            why = whole or _taken_together(slice_, protocol)
+            if not why:
+                here = comparable_ahead(eval_, self._handle, slice_, protocol, 1)
+                terms = self._gate.terms(self._counted, len(lines))
+                try:
+                    looks = Looks(baseline, here, lines, terms, self._gate.most_errors, slice_)
+                except UsageError as error:
+                    why = str(error)
+            if why:
+                self._asked_whole[eval_] = why
+                return None
+            self._looks[eval_] = looks
+
+            def look(rows: Mapping[str, Sequence[ScoredSample]]) -> StopVerdict | None:
+                verdict = looks.look(rows)
+                return None if fails_only and verdict == "passes" else verdict
+
+            return look
+
+        return looker
 
     def _read(self, here: ComparableEval, slice_: Selection, protocol: Protocol) -> None:
         """Read recorded answers as the eval will read its own."""
@@ -254,7 +293,12 @@ class BaselineComparison:
         allowed = ("pass",) if self._gate.policy == "fail" else ("pass", "inconclusive")
         return record.status not in allowed
 
-    def note(self, evaluation: Evaluation, in_code: Sequence[Line]) -> str:
+    def notes(self, evaluation: Evaluation, in_code: Sequence[Line]) -> list[str]:
+        """Why an evaluation was not to be stopped early, and why it has no line for its headline."""
+        whole = self._asked_whole.get(evaluation.result.record.eval)
+        return [f"not stopped early: {whole}"] * bool(whole) + list(filter(None, [self._unlined(evaluation, in_code)]))
+
+    def _unlined(self, evaluation: Evaluation, in_code: Sequence[Line]) -> str:
         """Why an evaluation has no line for its headline, where its scale has no points; else nothing."""
         record = evaluation.result.record
         headline = record.metrics[0].name
@@ -285,6 +329,8 @@ class BaselineComparison:
         if failure:
             return failed_line(here, line, terms, failure)
         _check_group(here, line)
+        if evaluation.result.record.stopped:
+            return self._looks[here.eval].record(line, terms, here)
         return regression_of(self._baseline(here.eval), here, line, terms)
 
     def _side(self, evaluation: Evaluation) -> ComparableEval:
@@ -293,6 +339,15 @@ class BaselineComparison:
             side = comparable_eval(record, in_columns(comparable_rows(record, evaluation.rows)), spec=self._handle.spec)
             self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
         return self._sides[record.eval]
+
+
+def _taken_together(selection: Selection, protocol: Protocol) -> str:
+    """Why an evaluation is asked whole, where what is made of its answers is made of all of them at once."""
+    if any(stage.role != "subject" for stage in protocol.stages):
+        return "judges and rewriters have their turn once everything is answered"
+    if together := next((scorer.name for scorer in protocol.scorers if scorer.together), ""):
+        return f"{together} reads all answers at once"
+    return "it is a point of a curve over perturbations" if selection.dataset.perturbation is not None else ""
 
 
 def _check_group(here: ComparableEval, line: Line) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, failed_verdicts
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, Look, failed_verdicts
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.perturbation_series import LIFT, NEEDS, ORDER, how_to_ask
 from pytest_audiobench.evaluation.result import Result, as_metric
@@ -85,6 +85,14 @@ class Requirements:
 
         return check
 
+    def looker(self, eval_: str, control: bool, whole: str) -> Callable[[Selection, Protocol], Look | None]:
+        """What makes the looks at an evaluation, by which it may be stopped early; ``whole`` says why it may not be."""
+        if self._baseline is None or control or not self._session.options.early_stop:
+            return lambda selection, protocol: None
+        whole = whole or ("it is compared with itself asked otherwise" if self._beside else "")
+        fails_only = bool(self._thresholds(eval_, control, set()))
+        return self._baseline.looker(eval_, self._lines_in_code, whole, fails_only)
+
     def _check_measured(self, eval_: str, control: bool) -> None:
         """Raises UsageError for a requirement on what is not measured of an eval whose references are withheld."""
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
@@ -154,6 +162,8 @@ class Requirements:
             declared = self._thresholds(result.record.eval, result.record.control, checked)
             declared += self._bounds_of_agreement(result.record)
             declared = declared if self._session.shard is None else []
+            stopped = result.record.stop_text if declared and not failure else ""
+            failure = f"the eval was {stopped}, and a threshold is of all its samples" if stopped else failure
             verdicts = verdicts_on(result, declared, self.recorded, failure)
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             if declared and not failure:
@@ -214,7 +224,7 @@ class Requirements:
         verdicts, mistakes = self._baseline.verdicts(evaluations, self._lines_in_code, failures)
         for evaluation, regressions in zip(evaluations, verdicts, strict=True):
             record = evaluation.result.record
-            warnings = [*record.warnings, *filter(None, [self._baseline.note(evaluation, self._lines_in_code)])]
+            warnings = [*record.warnings, *self._baseline.notes(evaluation, self._lines_in_code)]
             evaluation.result.amend(regressions=regressions, warnings=warnings)
             for regression in regressions:
                 line = line_text(regression, record.scorers[0].name)
@@ -226,7 +236,8 @@ class Requirements:
 
     def _of_instrument(self, evaluation: Evaluation, status: str) -> bool:
         """Whether a status says nothing of the model, and may be another when what failed is asked again."""
-        return status == "not_comparable" and evaluation.lasting <= self._session.options.max_errors
+        fails_again = evaluation.lasting > self._session.options.max_errors or evaluation.result.record.stopped
+        return status == "not_comparable" and not fails_again
 
     def _warned(self, eval_: str, line: str) -> bool:
         """Warn of what is inconclusive, if that is asked for; whether that is no more than a warning."""

@@ -22,7 +22,7 @@ from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.spec import NOTE, STYLE, ModelSpec, parse_specs, written
 from pytest_audiobench.plugin.hookspecs import Registration, registration_of
-from pytest_audiobench.plugin.options import Options, base
+from pytest_audiobench.plugin.options import Options, base, check_early_stop
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
 from pytest_audiobench.plugin.workers import BASELINE, DEVICES, worker_input
@@ -125,6 +125,8 @@ class EvalSession:
                 _ = options.max_drop == NO_MARGIN or read_margin(options.max_drop)
             except UsageError as error:
                 raise UsageError(f"--ab-max-drop: {error}, or none for declared lines only") from None
+        if options.early_stop and not worker_input(self.config):
+            check_early_stop(self.config, options)
         if not options.baseline or options.is_part:
             return None
         from pytest_audiobench.comparison.baseline_sources import baseline_from

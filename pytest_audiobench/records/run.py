@@ -35,6 +35,7 @@ ALARM = "alarm:"
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped", "lost"]
 RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable"]
+StopVerdict: TypeAlias = Literal["regressed", "passes"]
 LineVerdict: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable", "improved"]
 
 
@@ -398,6 +399,8 @@ class ItemRecord(Record, frozen=True, kw_only=True):
     limited: bool = False
     size: Count | None = None
     """Of a limited evaluation, how many samples it would take otherwise."""
+    stopped: StopVerdict | None = None
+    """What was shown when it was stopped early, after ``n`` of ``size`` samples; it is then limited, too."""
     published: Sequence[PublishedRecord] = ()
     """What others published of the same samples."""
     averages: Mapping[str, Count] = field(default_factory=dict)
@@ -443,6 +446,11 @@ class ItemRecord(Record, frozen=True, kw_only=True):
     """None for a test that draws nothing."""
     stages: Sequence[StageRecord] = ()
     """How each question was asked, beside what: what the hash of the settings covers, and that of judges' verdicts."""
+
+    @property
+    def stop_text(self) -> str:
+        """``stopped early after 1,536 of 10,000 samples: regressed``; "" where it was not."""
+        return f"stopped early after {self.n:,} of {self.size:,} samples: {self.stopped}" if self.stopped else ""
 
 
 class FigureRecord(Record, frozen=True):

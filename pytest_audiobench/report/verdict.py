@@ -77,6 +77,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
         measured = len({item.nodeid for item in record.items if item.scorers})
         sets = counted(len(record.unavailable), "set")
         more.insert(0, f"{measured} measured, {sets} unavailable: {_listed(record.unavailable)}")
+    more = [*filter(None, [stopped_text(record.items)]), *more]
     counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
     if sign is _PASSED and changes is not None and changes.unchecked:
@@ -130,6 +131,17 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
             advice = "Not all files could be read: the notes name them."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     return _PASSED, "Nothing to do."
+
+
+def stopped_text(items: Sequence[ItemRecord]) -> str:
+    """What was stopped early, after how many samples, and what was shown; nothing where all was asked."""
+    stopped = [item for item in items if item.stopped]
+    if len(stopped) < 2:
+        return stopped[0].stop_text if stopped else ""
+    asked, size = sum(item.n for item in stopped), sum(item.size or 0 for item in stopped)
+    shown = Counter(item.stopped for item in stopped)
+    found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(shown.items(), reverse=True))
+    return f"{len(stopped)} evals stopped early after {asked:,} of {size:,} samples: {found}"
 
 
 def failed_checks(record: RunRecord) -> list[FailedCheck]:

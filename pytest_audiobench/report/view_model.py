@@ -18,7 +18,7 @@ from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, S
 from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
-from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers
+from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers, stopped_text
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
@@ -215,6 +215,9 @@ def banners(record: RunRecord) -> Iterator[Banner]:
         yield Banner("bad", f"Incomplete: {formatting.counted(lost, 'eval')} began and never reported.")
     if record.shard is not None:
         yield Banner("warn", f"{str(record.shard).capitalize()}: a part of every eval was asked, and nothing judged.")
+    elif text := stopped_text(items):
+        never = "A stopped run is never compared with anything; run it again without the option to ask the rest."
+        yield Banner("bad", f"{text[:1].upper()}{text[1:]}. {never}")
     elif record.limit is not None or any(item.limited for item in items):
         use = "The baseline is compared on these alone" if record.baseline else "Never comparable with a full run"
         yield Banner("bad", f"Limited: only part of the samples was asked. {use}.{_distance_to_whole(items)}")

@@ -79,6 +79,7 @@ def determinism(
     is not there.
     """
     evaluator = evaluator_of(evaluate)
+    evaluator.asked_whole = "its answers are asked again"
     model = evaluator.handle
     if not model.listens:
         pytest.skip(f"{model.spec} is played no audio: there is nothing that it could repeat")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class Evaluator(Protocol):
     """What is behind an ``evaluate``: for studies and for the plugin, which has it."""
 
+    asked_whole: str
+    """Why its evaluations are not stopped early; "" where they may be."""
+
     @property
     def handle(self) -> ModelHandle: ...
 

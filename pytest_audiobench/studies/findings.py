@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,9 +28,7 @@ from pytest_audiobench.records.run import (
 )
 from pytest_audiobench.stats import finding_tests as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
-
-if TYPE_CHECKING:
-    from pytest_audiobench.studies.evaluate import Evaluate
+from pytest_audiobench.studies.evaluate import Evaluate, evaluator_of
 
 METRIC, STATISTIC = "hallucination_rate", "hallucinated"
 MOST_MADE_UP = 0.5
@@ -65,6 +63,7 @@ def findings(
     was asked for count no made-up words, the record has no findings and says why. Raises UsageError for a sample
     without the field, and for a cluster that lies in two domains.
     """
+    evaluator_of(evaluate).asked_whole = "its findings are of all samples"
     result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
     if all(row.scores is None for row in rows):
