@@ -324,6 +324,11 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
             can = " and ".join(handle.limits.tasks)
             only = f"{handle.spec} can do {can} and nothing else"
             raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
+        if stage.settings.speech and not handle.limits.speaks:
+            raise UnsuitableModel(
+                f"{handle.spec} answers in text alone, and {dataset.name} is to be answered in speech: name a model "
+                "that speaks, such as openai:NAME,voice=alloy or baseline:echo"
+            )
 
 
 def check_scorers(protocol: Protocol) -> None:
