@@ -368,7 +368,12 @@ def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
     for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
         if scorer.judge:
             coverages.setdefault(scorer.judge, record.coverage)
-    judged = [(judge, each.n - each.errors, each.parsed) for judge, each in coverages.items()]
+    # Of an answer without audio nothing is heard, and who listens is not asked.
+    unasked = {stage.name for stage in protocol.stages if stage.hears}
+    judged = [
+        (judge, each.n - each.errors - (each.empty if judge in unasked else 0), each.parsed)
+        for judge, each in coverages.items()
+    ]
     return [f"{n - parsed} of {n} verdicts of {judge} could not be read" for judge, n, parsed in judged if parsed < n]
 
 

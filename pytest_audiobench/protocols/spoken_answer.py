@@ -36,7 +36,7 @@ _QUALITIES = {
 def spoken_answer(
     *scorers: str,
     task: Literal["answer", "repeat"] = "answer",
-    prompt: str | None = None,
+    prompt: str = INSTRUCTION,
     system: str | None = None,
     max_new_tokens: int = 2048,
 ) -> Protocol:
@@ -53,7 +53,9 @@ def spoken_answer(
     UsageError for an unknown scorer.
     """
     repeats = task == "repeat"
-    words = (lambda sample: prompt or REPEAT) if repeats else lambda sample: sample.question or prompt or INSTRUCTION
+    asked = REPEAT if repeats and prompt == INSTRUCTION else prompt
+    # To repeat is asked in no words of the sample's own, which may ask for something else.
+    words = (lambda sample: asked) if repeats else lambda sample: sample.question or asked
     stage = free_stage(words, system, max_new_tokens, "transcription" if repeats else "open")
     stage = replace(stage, settings=replace(stage.settings, speech=True))
     heard, own = ("spoken-wer", "text-wer") if repeats else ("spoken-answer", "text-answer")

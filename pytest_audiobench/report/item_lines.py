@@ -141,7 +141,7 @@ class ItemLines:
                     error=response.error if response else answers.error,
                     unchanged=unchanged,
                     audio=self._audio(played, stage, responses),
-                    sounds=[SoundRow(*sound[:-1]) for sound in response.sounds] if response else (),
+                    sounds=tuple([SoundRow(*sound[:-1]) for sound in response.sounds]) if response else (),
                     recipes=recipes if not unchanged else None if answers.epoch else _recipes(played.sample),
                 )
                 recipes = recipes if unchanged else None

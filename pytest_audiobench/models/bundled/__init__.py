@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pytest_audiobench.audio.espeak import RATE_HZ as ESPEAK_HZ
-from pytest_audiobench.audio.espeak import Voice, voice
 from pytest_audiobench.audio.events import AudioEvent, EventType, events_text
 from pytest_audiobench.audio.wav import wav_bytes
 from pytest_audiobench.errors import UsageError
@@ -21,6 +19,9 @@ from pytest_audiobench.models.bundled.trained import normalised, read_descriptio
 from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
 from pytest_audiobench.models.model import Limits, Model, missing_library
 from pytest_audiobench.models.spec import check_options
+
+if TYPE_CHECKING:
+    from pytest_audiobench.audio.espeak import Voice
 
 _WORDS_A_MINUTE = 150
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?) seconds")
@@ -90,13 +91,16 @@ class Reader(Echo):
 
     @cached_property
     def _voice(self) -> Voice:
+        from pytest_audiobench.audio.espeak import voice
+
         return voice("en-us", _WORDS_A_MINUTE)
 
     def _speech(self, ask: Ask, text: str) -> bytes:
+        from pytest_audiobench.audio.espeak import RATE_HZ
         from pytest_audiobench.audio.utterances import pcm_of
 
-        pcm = pcm_of(self._voice, text) if text.strip() else np.zeros(ESPEAK_HZ // 2, dtype=np.int16)
-        return bytes(wav_bytes(pcm.astype(np.float32) / np.float32(32768), ESPEAK_HZ))
+        pcm = pcm_of(self._voice, text) if text.strip() else np.zeros(RATE_HZ // 2, dtype=np.int16)
+        return bytes(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
 
 
 class _Blind:
