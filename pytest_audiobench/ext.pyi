@@ -43,6 +43,7 @@ from pytest_audiobench.models.messages import Part as Part
 from pytest_audiobench.models.messages import Request as Request
 from pytest_audiobench.models.messages import Response as Response
 from pytest_audiobench.models.messages import Settings as Settings
+from pytest_audiobench.models.messages import Sound as Sound
 from pytest_audiobench.models.model import Hearing as Hearing
 from pytest_audiobench.models.model import Limits as Limits
 from pytest_audiobench.models.model import Model as Model

@@ -20,8 +20,14 @@ MOST_SENT_BYTES = 1 << 26
 """Of a clip as a WAV file in a request, where several copies of it are in memory for each request on its way: 35
 minutes at 16 kHz in 16 bits."""
 
+_OPENINGS = {b"RIFF": "wav", b"fLaC": "flac", b"OggS": "ogg"}
+ENCODINGS = (*_OPENINGS.values(), "mp3")
+"""What a file of an answer's audio may be."""
+
 _INTEGER, _FLOAT = 1, 3
 _HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
+WAV_HEADER_BYTES = _HEADER.size
+"""Of what :func:`wav_bytes` makes of 16-bit samples."""
 _OPENING = struct.pack("<8sIH", b"WAVEfmt ", 16, _INTEGER)
 _PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
 
@@ -43,6 +49,16 @@ def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
         np.clip(np.rint(scaled, out=scaled), -32768, 32767, out=scaled)
         file[len(header) :].view("<i2")[:] = scaled
     return file.data
+
+
+def encoding_of(data: bytes) -> str:
+    """Which of :data:`ENCODINGS` a file's bytes begin as; "mp3" where they begin as none of the others."""
+    return _OPENINGS.get(data[:4], "mp3")
+
+
+def wav_of_pcm16(data: bytes, rate_hz: int) -> bytes:
+    """Little-endian 16-bit samples of one channel as a whole WAV file, in which they stand as they are."""
+    return _header(len(data) // 2, rate_hz, "int16") + data[: len(data) // 2 * 2]
 
 
 def sent_wav(samples: Samples, rate_hz: int, pcm: Pcm) -> memoryview:

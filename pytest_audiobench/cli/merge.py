@@ -75,7 +75,7 @@ def _absorb(store: Store, found: Path) -> None:
         for end in ("", "-wal"):
             if (part := found.with_name(found.name + end)).exists():
                 shutil.copyfile(part, Path(folder) / f"copy{end}")
-        if damaged := store.absorb(Path(folder) / "copy"):
+        if damaged := store.absorb(Path(folder) / "copy", found):
             say(f"{found}: {damaged} damaged answers were left out")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, groupby, product
 from types import MappingProxyType
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, LazySequence
 from pytest_audiobench.errors import SampleError
+from pytest_audiobench.evaluation.answer_sounds import SoundFiles
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batch_plan import Digests, PlannedRequest, PlannedRequests, planned_request
 from pytest_audiobench.evaluation.requests import Requester
@@ -195,16 +197,17 @@ class _StageRun:
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
         @lru_cache(2 * MOST_IN_MEMORY)  # more than a portion has
         def request_of(i: int) -> Request:
-            each, selected = self._selected(i)
             earlier = {**self._responses.get(i, NONE), **self._rewritten.get(i, NONE)}
-            return requesters[each].request(as_played(selected, stage), earlier)
+            return requesters[self._selected(i)[0]].request(self._played(i, stage, executor.sounds), earlier)
 
         open_ = self._open(stage)
+        if stage.hears:
+            open_ = self._audible(stage, open_)
         if stage.role == "rewriter":
             open_ = self._rewritable(stage, open_, request_of)
         planned = PlannedRequests()
         for i in open_:
-            played = as_played(self._selected(i)[1], stage)
+            played = self._played(i, stage, executor.sounds)
             planned.append(planned_request(request_of(i), played.durations_s, played.window, executor.handle.limits))
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
         known = {} if repeated is None else repeated.known(planned.keys)
@@ -245,6 +248,40 @@ class _StageRun:
                 else:
                     self._lasting.add(i)
         return open_
+
+    def _played(self, i: int, stage: Stage, sounds: SoundFiles) -> SelectedSample:
+        """The sample as the stage is played it: with its answer's audio, for one that hears that."""
+        selected = as_played(self._selected(i)[1], stage)
+        if not stage.hears:
+            return selected
+        sound = self._responses[i][stage.hears].sound
+        clip = sounds.clip(sound.digest) if sound else None
+        assert sound is not None
+        assert clip is not None
+        first = 1 if stage.beside_clip else 0
+        return selected._replace(
+            sample=replace(selected.sample, clips=(*selected.sample.clips[:first], clip)),
+            clip_keys=(*(selected.clip_keys or ())[:first], sound.digest),
+            durations_s=(*selected.durations_s[:first], sound.seconds),
+        )
+
+    def _audible(self, stage: Stage, open_: Sequence[int]) -> Sequence[int]:
+        """Those whose answer can be played: of one without audio nothing is heard, and nobody asked."""
+        places = array("I")
+        for i in open_:
+            answer = self._responses[i][stage.hears]
+            if not answer.audio:
+                self._verdicts[i][stage.name] = Response.of("")
+            elif answer.sound is None:
+                self._verdicts[i][stage.name] = Response(
+                    error=f"the audio of this answer ({answer.audio[:12]}…) lies beside none of the run's stores: name "
+                    "the store of the run that has it with --ab-store, its folder of sounds beside it"
+                )
+            elif stage.beside_clip and not self._selected(i)[1].clip_keys:
+                self._verdicts[i][stage.name] = Response(error="the sample has no clip to compare the answer with")
+            else:
+                places.append(i)
+        return places
 
     def _rewritable(self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]) -> Sequence[int]:
         """Those of which a rewriter is asked: not of what is empty, nor of what it cannot be given."""

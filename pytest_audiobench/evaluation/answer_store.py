@@ -15,6 +15,7 @@ import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,8 +24,9 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from pytest_audiobench.errors import InfrastructureError, UsageError, disk_errors
+from pytest_audiobench.evaluation.answer_sounds import SoundFiles
 from pytest_audiobench.io.network_disk import network_file_system
-from pytest_audiobench.models.messages import Output, Part, Response, known_finish
+from pytest_audiobench.models.messages import Output, Part, Response, Sound, known_finish
 
 SCHEMA_VERSION = "1"
 KEY_SCHEME = "1"
@@ -137,6 +139,8 @@ class Store(AbstractContextManager["Store"]):
         self._refresh, self._started, self._state = refresh, started, state
         self.damaged: set[bytes] = set()
         """The keys of rows that were met and do not fit their digests: they count as not there."""
+        self.sounds = SoundFiles([path, *extras])
+        """The audio of the answers, in files beside the stores."""
         self._checked = False
         self._own = _open(path)
         self._connection = self._own.connection
@@ -211,10 +215,14 @@ class Store(AbstractContextManager["Store"]):
         self, file: _File, keys: Sequence[bytes], runs: Mapping[bytes, float] | None = None
     ) -> dict[bytes, StoredAnswer]:
         run, started = self.run.encode(), self._started
-        return {
-            key: StoredAnswer(_response(outputs, detail), None if by == run and created >= started else created)
-            for key, outputs, detail, by, created in self._rows(file, "answer", keys, runs)
-        }
+        answers = {}
+        for key, outputs, detail, by, created in self._rows(file, "answer", keys, runs):
+            response = _response(outputs, detail)
+            if response.sounds and not self.sounds.has(response.sounds):
+                self.damaged.add(key)
+            else:
+                answers[key] = StoredAnswer(response, None if by == run and created >= started else created)
+        return answers
 
     def _rows(
         self, file: _File, table: str, keys: Sequence[bytes], runs: Mapping[bytes, float] | None = None
@@ -256,6 +264,9 @@ class Store(AbstractContextManager["Store"]):
         valid: dict[bytes, Response] = {}
         for key, (response, detail) in answers.items():
             valid[key], changes = _valid_response(response)
+            if response.sounds:
+                # Before the row that names them: an answer is there whole or not at all.
+                valid[key] = replace(valid[key], sounds=self.sounds.keep(response.sounds))
             repairs += changes
             rows.append((key, *_columns(valid[key], detail), run, now))
         failed = [(key, text.encode(), b"%d" % permanent, run, now) for key, (text, permanent) in failures.items()]
@@ -318,10 +329,11 @@ class Store(AbstractContextManager["Store"]):
         self._insert("answer", inserted)
         return list(known), noise
 
-    def absorb(self, path: Path) -> int:
+    def absorb(self, path: Path, at: Path | None = None) -> int:
         """Take over what another store holds, in whatever order stores come: of two answers to one request the later
         one, of two notes of one name that whose text is the greater. Returns how many of its rows are damaged, which
-        are left. Raises UsageError for what is no store.
+        are left. ``at`` is where the store lay that ``path`` is a copy of, its sounds beside it. Raises UsageError for
+        what is no store.
         """
         file, damaged = _open_read_only(path), 0
         with closing(file.connection):
@@ -331,6 +343,9 @@ class Store(AbstractContextManager["Store"]):
                     while portion := rows.fetchmany(_CHUNK):
                         sound = [row[:5] for row in portion if _is_sound(row)]
                         damaged += len(portion) - len(sound)
+                        for row in sound if table == "answer" else ():
+                            if b'"sounds"' in row[2]:
+                                self.sounds.take_over(_decoded(_DETAIL, row[2]).sounds, at or path)
                         self._absorb(table, sound)
                 except _FAILURES as error:
                     raise _trouble(path, error) from error
@@ -556,6 +571,7 @@ def _valid_response(response: Response) -> tuple[Response, int]:
         truncated_s=tuple(map(float, response.truncated_s)),
         first_token_s=_float_or_none(response.first_token_s),
         share_s=_float_or_none(response.share_s),
+        first_audio_s=_float_or_none(response.first_audio_s),
     )
     return valid, changes
 
@@ -569,7 +585,9 @@ def _columns(response: Response, detail: Mapping[str, object]) -> tuple[bytes, b
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
         for output in response.outputs
     ]
-    about = {**detail, **{name: getattr(response, name) for name in _Detail.__struct_fields__}}
+    fields = {name: getattr(response, name) for name in _Detail.__struct_fields__}
+    fields["sounds"] = [sound[:-1] for sound in response.sounds]
+    about = {**detail, **{name: value for name, value in fields.items() if value or name not in _OF_SPEECH}}
     return _encode(outputs).encode(), _encode(about).encode()
 
 
@@ -581,6 +599,12 @@ class _Detail(msgspec.Struct):
     truncated_s: tuple[float, ...]
     first_token_s: float | None = None
     share_s: float | None = None
+    sounds: tuple[Sound, ...] = ()
+    first_audio_s: float | None = None
+
+
+_OF_SPEECH = ("sounds", "first_audio_s")
+"""What is written of spoken answers alone."""
 
 
 class _Output(msgspec.Struct, array_like=True):

@@ -24,8 +24,10 @@ from pytest_audiobench.errors import (
     AudioError,
     FileUnreachable,
     InfrastructureError,
+    SampleError,
     disk_errors,
 )
+from pytest_audiobench.evaluation.answer_sounds import SoundFiles
 from pytest_audiobench.evaluation.answer_store import Store, message
 from pytest_audiobench.evaluation.batch_plan import (
     Digests,
@@ -198,6 +200,11 @@ class BatchExecutor:
         return {request.key: responses[key] for request, key in zip(requests, keys, strict=True)}
 
     @property
+    def sounds(self) -> SoundFiles:
+        """The audio of the answers that the store holds."""
+        return self._store.sounds
+
+    @property
     def _fresh(self) -> bool:
         return self._fresh_if_named and self.handle.is_mere_name
 
@@ -350,7 +357,8 @@ class BatchExecutor:
 
         def land(responses: Sequence[Response]) -> None:
             answers: _Answers = {}
-            for (key, (truncated_s, traces)), response in zip(played_of, responses, strict=True):
+            for (key, (truncated_s, traces)), answered in zip(played_of, responses, strict=True):
+                response = self._measured(answered)
                 if response.error is not None:
                     failures[key] = (message(response.error) or "the model gave no reason", False)
                     failed[key] = Response(error=failures[key][0], lasting=response.lasting)
@@ -362,6 +370,13 @@ class BatchExecutor:
             self.time.commit_s += time.perf_counter() - started
 
         self._flights.begin([ask for _, ask in playable], land, locks)
+
+    def _measured(self, response: Response) -> Response:
+        """With what is measured of its audio; an error where that cannot be read."""
+        try:
+            return response if response.error is not None else self.sounds.measured(response)
+        except SampleError as error:
+            return Response(error=str(error))
 
     def _decoded_ahead(self, batches: Iterable[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")

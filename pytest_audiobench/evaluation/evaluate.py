@@ -339,6 +339,11 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
             can = " and ".join(handle.limits.tasks)
             only = f"{handle.spec} can do {can} and nothing else"
             raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
+        if stage.settings.speech and not handle.limits.speaks:
+            raise UnsuitableModel(
+                f"{handle.spec} answers in text alone, and {dataset.name} is to be answered in speech: name a model "
+                "that speaks, such as openai:NAME,voice=alloy or baseline:echo"
+            )
 
 
 def check_scorers(protocol: Protocol) -> None:
@@ -378,7 +383,12 @@ def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
     for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
         if scorer.judge:
             coverages.setdefault(scorer.judge, record.coverage)
-    judged = [(judge, each.n - each.errors, each.parsed) for judge, each in coverages.items()]
+    # Of an answer without audio nothing is heard, and who listens is not asked.
+    unasked = {stage.name for stage in protocol.stages if stage.hears}
+    judged = [
+        (judge, each.n - each.errors - (each.empty if judge in unasked else 0), each.parsed)
+        for judge, each in coverages.items()
+    ]
     return [f"{n - parsed} of {n} verdicts of {judge} could not be read" for judge, n, parsed in judged if parsed < n]
 
 

@@ -12,7 +12,17 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import FatalError, UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Scorer, Stage
+from pytest_audiobench.protocols.protocol import (
+    HEARING,
+    TRANSCRIBER,
+    WEIGHING,
+    Answer,
+    Earlier,
+    Judging,
+    Protocol,
+    Scorer,
+    Stage,
+)
 
 _DIGITS = 12
 """Of a judge's digest, in the signatures of its scorers."""
@@ -43,11 +53,16 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     ]
     if not judgings:
         return Judged(protocol)
-    if not judges:
-        return _by_rule_alone(protocol)
+    readers = {alias: handle for alias, handle in judges.items() if alias not in HEARING}
+    protocol, absences = _without_absent(protocol, judgings, judges, readers)
+    wanted = {name for scorer in protocol.scorers for name in _judgings(scorer)}
+    judgings = [judging for judging in judgings if judging.name in wanted]
     # All that is asked of one judge is asked in a row, so that one that fills a device is loaded once.
     pairs = [
-        (judging, alias) for alias, handle in judges.items() for judging in judgings if handle.can_judge(judging.name)
+        (judging, alias)
+        for alias, handle in judges.items()
+        for judging in judgings
+        if (judging.of == alias or (not judging.of and alias in readers)) and handle.can_judge(judging.name)
     ]
     for judging in judgings:
         if not any(judging is other for other, _ in pairs):
@@ -58,9 +73,11 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     stages = tuple(judging_stage(judging, alias, answer) for judging, alias in pairs)
     aliases = {judging.name: [alias for other, alias in pairs if other is judging] for judging in judgings}
     scorers = tuple(bound for scorer in protocol.scorers for bound in _scorers_by_judge(scorer, aliases, judges))
-    scorers += tuple(_agreements(protocol.scorers, scorers))
-    omitted = {alias: [name for name, askable in aliases.items() if alias not in askable] for alias in judges}
-    warnings = tuple(
+    heard = {stage.name for stage in stages if stage.hears}
+    scorers += tuple(_agreements(protocol.scorers, [scorer for scorer in scorers if scorer.judge not in heard]))
+    read = [judging.name for judging in judgings if not judging.of]
+    omitted = {alias: [name for name in read if alias not in aliases[name]] for alias in readers}
+    warnings = absences + tuple(
         f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
         for alias, names in omitted.items()
         if names
@@ -87,23 +104,43 @@ def _with_judge(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
     return replace(stage, judge=alias, rewriter_digest=judges[alias].digest)
 
 
-def _by_rule_alone(protocol: Protocol) -> Judged:
-    left = tuple(scorer for scorer in protocol.scorers if not scorer.judge)
-    judged = [scorer.name for scorer in protocol.scorers if scorer.judge]
-    names = ", ".join(judged)
+def _without_absent(
+    protocol: Protocol,
+    judgings: Sequence[Judging],
+    judges: Mapping[str, ModelHandle],
+    readers: Mapping[str, ModelHandle],
+) -> tuple[Protocol, tuple[str, ...]]:
+    """``protocol`` without the scorers of those whom the run has not, and what that leaves out."""
+    of = {judging.name: judging.of for judging in judgings}
+    absent: dict[str, list[str]] = {}
+    for scorer in protocol.scorers:
+        for name in filter(None, _judgings(scorer)):
+            if of[name] not in judges if of[name] else not readers:
+                absent.setdefault(of[name], []).append(scorer.name)
+                break
+    if not absent:
+        return protocol, ()
+    omitted = {name for names in absent.values() for name in names}
+    left = tuple(scorer for scorer in protocol.scorers if scorer.name not in omitted)
     # Another scorer in the headline's place would be taken for it.
-    if protocol.scorers[0].judge:
-        need = "needs" if len(judged) == 1 else "need"
-        rest = f"; --ab-scorer={left[0].name} measures what needs none" if left else ""
-        raise UnsuitableModel(
-            f"{names} {need} a judge: name one with --ab-judge, such as --ab-judge=openai:MODEL{rest}"
-        )
-    warning = f"no judge is named with --ab-judge: {names} left out"
-    return Judged(replace(protocol, scorers=left), (warning,))
+    for alias, names in absent.items():
+        if protocol.scorers[0].name in names:
+            need = "needs" if len(names) == 1 else "need"
+            rest = f"; --ab-scorer={left[0].name} measures what needs none" if left else ""
+            how = f"--ab-judge, such as --ab-judge={f'{alias}={HEARING[alias]}' if alias else 'openai:MODEL'}"
+            raise UnsuitableModel(f"{', '.join(names)} {need} a {alias or 'judge'}: name one with {how}{rest}")
+    warnings = (
+        f"no judge is {f'called {alias} (' if alias else 'named with '}--ab-judge{f'={alias}=…)' if alias else ''}: "
+        f"{', '.join(names)} left out"
+        for alias, names in absent.items()
+    )
+    return replace(protocol, scorers=left), tuple(warnings)
 
 
 def check_judge(handle: ModelHandle) -> None:
-    """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all."""
+    """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all; of one that
+    is called as who hears spoken answers, for one that cannot be played them.
+    """
     try:
         limits = handle.limits
     except UsageError:
@@ -113,6 +150,11 @@ def check_judge(handle: ModelHandle) -> None:
             f"--ab-judge={handle.alias}: {error}; a model of text alone can judge behind a server, as "
             "openai:NAME,base_url=http://127.0.0.1:8000/v1"
         ) from None
+    if handle.alias in HEARING:
+        task = "transcription" if handle.alias == TRANSCRIBER else "open"
+        if task not in limits.tasks:
+            raise UsageError(f"{handle.spec} cannot be the {handle.alias} of spoken answers: it does no {task} task")
+        return
     if "open" not in limits.tasks or limits.min_clips:
         raise UsageError(
             f"{handle.spec} (--ab-judge={handle.alias}) cannot be a judge: it answers no question in words alone"
@@ -125,7 +167,9 @@ def judging_stage(judging: Judging, alias: str, answer: str) -> Stage:
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         return judging.prompt(sample, earlier[answer].text)
 
-    return Stage(f"{judging.name}@{alias}", render, settings=judging.settings, role=judging.role, judge=alias)
+    hears, task, beside = answer if judging.of else "", judging.task, judging.beside_clip
+    name = f"{judging.name}@{alias}"
+    return Stage(name, render, task, judging.settings, judging.role, judge=alias, hears=hears, beside_clip=beside)
 
 
 def _scorers_by_judge(
@@ -138,7 +182,8 @@ def _scorers_by_judge(
     for alias in aliases[scorer.judge]:
         if not all(alias in aliases[name] for name in scorer.further_judges):
             continue
-        tail, stages = f"@{alias}" if len(judges) > 1 else "", [f"{name}@{alias}" for name in _judgings(scorer)]
+        several = alias not in HEARING and sum(other not in HEARING for other in judges) > 1
+        tail, stages = f"@{alias}" if several else "", [f"{name}@{alias}" for name in _judgings(scorer)]
         yield replace(
             scorer,
             name=scorer.name + tail,

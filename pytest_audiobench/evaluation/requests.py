@@ -69,4 +69,8 @@ def messages_payload(messages: Sequence[Message]) -> list[Any]:
 
 def settings_payload(stage: Stage) -> dict[str, str | int]:
     settings = stage.settings
-    return {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature, "top_p": settings.top_p}
+    payload: dict[str, str | int] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    payload["top_p"] = settings.top_p
+    if settings.speech:  # what was asked before anything could speak keeps its keys
+        payload["answer"] = "speech"
+    return payload

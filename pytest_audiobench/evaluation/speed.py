@@ -19,7 +19,7 @@ from pytest_audiobench.records.run import MetricRecord
 
 Sums = Mapping[str, float]
 
-_LARGEST = ("first_token_s", "peak_memory_bytes")
+_LARGEST = ("first_token_s", "first_audio_s", "peak_memory_bytes")
 """What is no sum: of several evals the largest is taken."""
 
 
@@ -28,7 +28,7 @@ class Taken:
 
     def __init__(self) -> None:
         self._count, self._seconds, self._audio_s, self._tokens, self._tokens_seconds = 0, 0.0, 0.0, 0, 0.0
-        self._first_tokens_s = array("d")
+        self._first_tokens_s, self._first_audio_s = array("d"), array("d")
 
     def add(self, answers: Iterable[SampleAnswers]) -> None:
         for sample in answers:
@@ -45,6 +45,8 @@ class Taken:
                     self._tokens_seconds += share_s
                 if response.first_token_s is not None:
                     self._first_tokens_s.append(response.first_token_s)
+                if response.first_audio_s is not None:
+                    self._first_audio_s.append(response.first_audio_s)
 
     def sums(self, time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
         """Seconds of asking, of audio, tokens; only what is known and not 0."""
@@ -55,6 +57,7 @@ class Taken:
             "tokens": float(self._tokens),
             "tokens_seconds": self._tokens_seconds,
             "first_token_s": statistics.median(self._first_tokens_s) if self._first_tokens_s else 0.0,
+            "first_audio_s": statistics.median(self._first_audio_s) if self._first_audio_s else 0.0,
             "peak_memory_bytes": float(peak_memory_bytes or 0) if time.asking_s else 0.0,
             **vars(time),
         }
@@ -120,6 +123,7 @@ _FIGURES = (
     _Figure("rtfx", ("audio_s", "seconds"), lambda audio, s: audio / s, f"seconds of audio per second {_STORED}"),
     _Figure("tokens_per_s", ("tokens", "tokens_seconds"), lambda n, s: n / s, f"generated tokens {_STORED}"),
     _Figure("first_token_s", ("first_token_s",), lambda s: s, "median time to the first token (of evals: the largest)"),
+    _Figure("first_audio_s", ("first_audio_s",), lambda s: s, "median time to the first audio (of evals: the largest)"),
     _Figure(
         "padding_waste",
         ("planned_s", "filled_s"),

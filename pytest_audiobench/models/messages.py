@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
@@ -65,6 +66,8 @@ class Settings:
     """"0" decodes greedily."""
     top_p: str = "1"
     """The share of probability that is sampled from, from "0" to "1"."""
+    speech: bool = False
+    """Whether the answer is to be spoken too, by a model that can (``Limits.speaks``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,23 @@ class Part(NamedTuple):
     """The text, or the digest."""
 
 
+class Sound(NamedTuple):
+    """The audio of an answer: a file's bytes, and what was measured of them once they were decoded."""
+
+    digest: str
+    """SHA-256 of the bytes; that of the part of kind "audio" that stands for it."""
+    seconds: float = 0.0
+    """How long it lasts."""
+    rate_hz: int = 0
+    """Its own."""
+    silence: float = 0.0
+    """The share of it in which nothing is heard."""
+    clipping: float = 0.0
+    """The share of its samples at full scale or beyond."""
+    data: bytes = b""
+    """A whole file: WAV, FLAC, MP3 or Ogg. Empty once the store has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """One generated answer."""
@@ -150,11 +170,26 @@ class Response:
     """The batch's seconds over its answers, set by whoever asks: shares add up, latencies of a batch do not."""
     lasting: bool = False
     """Whether its error stays until somebody acts: audio cannot be read, a budget is spent, the model's code raised."""
+    sounds: tuple[Sound, ...] = ()
+    """What the outputs' parts of kind "audio" stand for."""
+    first_audio_s: float | None = None
+    """From the sending of this one request to the first of its answer's audio, where the model can tell."""
 
     @property
     def text(self) -> str:
         """The first output's text; empty when there is none."""
         return self.outputs[0].text if self.outputs else ""
+
+    @property
+    def audio(self) -> str:
+        """The digest of the first output's audio; "" where it has none."""
+        parts = self.outputs[0].parts if self.outputs else ()
+        return next((part.value for part in parts if part.kind == "audio"), "")
+
+    @property
+    def sound(self) -> Sound | None:
+        """The first output's audio; None where it has none, or where that is not at hand."""
+        return next((sound for sound in self.sounds if sound.digest == self.audio), None)
 
     @property
     def finish(self) -> Finish:
@@ -165,3 +200,10 @@ class Response:
     def of(cls, text: str, finish: Finish = "stop") -> Response:
         """The answer ``text``; ``finish`` is "length" where the limit of tokens cut it."""
         return cls(outputs=(Output((Part("text", text),), finish),))
+
+    @classmethod
+    def spoken(cls, text: str, data: bytes, finish: Finish = "stop") -> Response:
+        """The answer ``text`` with the bytes of an audio file that says it; without a text, where ``text`` is ""."""
+        sound = Sound(hashlib.sha256(data).hexdigest(), data=data)
+        words = (Part("text", text),) if text else ()
+        return cls(outputs=(Output((*words, Part("audio", sound.digest)), finish),), sounds=(sound,))

@@ -31,6 +31,8 @@ class Limits:
     """The length to which the front end fills every clip up; None where it fills up to the longest of a batch."""
     tasks: tuple[str, ...] = TASKS
     """Those that the model can do: evals of others are skipped."""
+    speaks: bool = False
+    """Whether it can answer in speech: evals of spoken answers are skipped where it cannot."""
     chunked_tasks: tuple[str, ...] = ()
     """Tasks for which clips are not cut: the adapter takes them whole and asks piece by piece."""
 

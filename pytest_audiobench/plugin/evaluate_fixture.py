@@ -672,7 +672,8 @@ class Evaluator:
             compared = None if rows is None else list(rows)
             changes = {row.sample_id: row.change for row in compared or () if row.change != "same"}
             which = self._session.options.report_audio
-            warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+            parts, spoken = self._session.place.parts, self._session.bench.store.sounds
+            warnings += write_excerpts(parts, evaluation, self._handle, which, changes, spoken)
             if evaluation.selection.dataset.withheld:
                 from pytest_audiobench.report.submission_file import write_submission
 

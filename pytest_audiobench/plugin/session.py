@@ -87,7 +87,9 @@ class EvalSession:
     @cached_property
     def judges(self) -> Mapping[str, ModelHandle]:
         """The judges by alias."""
-        return {alias: self._handle_on(spec, judge=True) for alias, spec in self.judge_specs.items()}
+        from pytest_audiobench.protocols.protocol import HEARING
+
+        return {alias: self._handle_on(spec, judge=alias not in HEARING) for alias, spec in self.judge_specs.items()}
 
     @cached_property
     def human_labels(self) -> HumanLabels | None:

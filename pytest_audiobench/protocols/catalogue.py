@@ -33,6 +33,7 @@ OWN_FAMILIES: Mapping[str, str] = {
     "reasoned_choice": "One option of a list, after reasoning; alone or compared with the clean clip's",
     "slot_filling": "The value of a spoken command's slot",
     "soundscape": "Everything that is heard, and when",
+    "spoken_answer": "An answer in speech",
     "spoken_questions": "The answer to a spoken question",
     "story": "A story about the audio",
     "tagging": "Every label of the task's list that applies to a clip, or none",

@@ -20,6 +20,13 @@ Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_ra
 Role: TypeAlias = Literal["subject", "judge", "extractor", "rewriter"]
 WEIGHING: frozenset[Role] = frozenset({"judge", "extractor"})
 """The roles of those who say something of an answer that is there, after everything else was asked."""
+TRANSCRIBER, QUALITY, VOICE = "transcriber", "quality", "voice"
+HEARING: Mapping[str, str] = {
+    TRANSCRIBER: "hf:openai/whisper-base",
+    QUALITY: "http:http://127.0.0.1:8000",
+    VOICE: "http:http://127.0.0.1:8001",
+}
+"""The aliases of judges that are played spoken answers and are asked nothing else, each with an example of one."""
 Earlier: TypeAlias = Mapping[str, Response]
 """The responses of a sample's earlier stages, by stage name."""
 
@@ -111,6 +118,10 @@ class Stage:
     """The rewriter's identity; set by the run."""
     version: str = ""
     """The version of a rewriter's prompt."""
+    hears: str = ""
+    """The stage whose answer's audio is played in place of the sample's clips, to who weighs it; "" for none."""
+    beside_clip: bool = False
+    """Whether the sample's first clip is played before that."""
 
     def choices(self, sample: Sample) -> tuple[str, ...]:
         """What a listener that is no language model chooses among; nothing for any but the subject."""
@@ -232,6 +243,12 @@ class Judging:
     """How the judge generates."""
     role: Literal["judge", "extractor"] = "judge"
     """Whether it sees the references."""
+    of: str = ""
+    """The alias of the one judge that is asked, and is played the answer's audio; "" for all who read."""
+    task: Task = "open"
+    """What a judge that is no language model does."""
+    beside_clip: bool = False
+    """Whether it is played the sample's first clip before the answer's audio."""
 
 
 ALL = "all"

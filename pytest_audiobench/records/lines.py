@@ -49,6 +49,19 @@ class AudioRow(Record, frozen=True):
     """What the model's window cut off its end."""
 
 
+class SoundRow(Record, frozen=True):
+    """The audio of an answer."""
+
+    digest: str
+    """SHA-256 of its file, which lies beside the store."""
+    seconds: Number
+    rate_hz: Count
+    silence: Number
+    """The share of it in which nothing is heard."""
+    clipping: Number
+    """The share of its samples at full scale or beyond."""
+
+
 class SampleRow(Record, frozen=True, kw_only=True):
     """One sample of an eval by a model in one epoch."""
 
@@ -89,6 +102,8 @@ class PredictionRow(QuestionRow, frozen=True, kw_only=True, omit_defaults=True):
     unchanged: bool = False
     """Whether the clips were played as they were before the perturbation."""
     audio: Sequence[AudioRow]
+    sounds: Sequence[SoundRow] = ()
+    """The audio of the outputs' parts."""
     recipes: Sequence[Any] | None = None
     """How the clips are made that are more than a file, in the first row of a sample's first epoch."""
 
@@ -124,6 +139,7 @@ class AnswerRow(Record, frozen=True, forbid_unknown_fields=False, kw_only=True):
     usage: Mapping[str, Any] | None = None
     error: str | None = None
     unchanged: bool = False
+    sounds: Sequence[SoundRow] = ()
 
 
 class EarlierAnswer(Record, frozen=True):
@@ -193,8 +209,10 @@ class ExcerptRow(Record, frozen=True, kw_only=True):
     sample_id: str
     clip: Count
     """The clip's number within its sample."""
-    version: Literal["", "changed", "clean"]
-    """"clean" for the clip before a perturbation changed it, "changed" for that after, empty where none did."""
+    version: Literal["", "changed", "clean", "answer"]
+    """"clean" for the clip before a perturbation changed it, "changed" for that after, empty where none did; "answer"
+    for what the model said.
+    """
     rank: Count
     """Why it is wanted, the most wanted first."""
     seconds: Number

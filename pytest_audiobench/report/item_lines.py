@@ -17,8 +17,18 @@ from pytest_audiobench.evaluation.selection import SelectedSample, Selection, cl
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.models.messages import Output, Response
-from pytest_audiobench.protocols.protocol import Answer, Compared, Protocol, Role
+from pytest_audiobench.models.messages import Output
+from pytest_audiobench.protocols.protocol import (
+    HEARING,
+    VOICE,
+    WEIGHING,
+    Answer,
+    Compared,
+    Earlier,
+    Protocol,
+    Role,
+    first_wording_stages,
+)
 from pytest_audiobench.records.lines import (
     AudioRow,
     BaselineAnswer,
@@ -28,6 +38,7 @@ from pytest_audiobench.records.lines import (
     PredictionRow,
     ProcessedRow,
     ScoredRow,
+    SoundRow,
 )
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.run_writer import Lines
@@ -128,10 +139,25 @@ class ItemLines:
                     usage=response.usage if response else {},
                     error=response.error if response else answers.error,
                     unchanged=unchanged,
-                    audio=_audio(played, response),
+                    audio=self._audio(played, stage, responses),
+                    sounds=tuple([SoundRow(*sound[:-1]) for sound in response.sounds]) if response else (),
                     recipes=recipes if not unchanged else None if answers.epoch else _recipes(played.sample),
                 )
                 recipes = recipes if unchanged else None
+
+    def _audio(self, selected: SelectedSample, stage: str, responses: Earlier) -> list[AudioRow]:
+        """What a stage was played: the sample's clips, or the audio of its answer."""
+        clips = selected.sample.clips
+        keys: Sequence[str | None] = selected.clip_keys or (None,) * len(clips)
+        rows = list(zip(map(str, clips), keys, selected.durations_s, strict=True))
+        listener = stage.partition("@")[2]
+        if listener in HEARING and self.stages[stage] in WEIGHING:
+            answer = first_wording_stages(name for name, role in self.stages.items() if role == "subject")[-1]
+            sound = responses[answer].sound if answer in responses else None
+            rows = [*rows[: listener == VOICE], *([(f"audio of {answer}", *sound[:2])] if sound else [])]
+        response = responses.get(stage)
+        cut = (response and response.truncated_s) or (0.0,) * len(rows)
+        return [AudioRow(*row, lost) for row, lost in zip(rows, cut, strict=True)]
 
     def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ProcessedRow]:
         for scorers in zip(*rows.values(), strict=True):
@@ -178,16 +204,6 @@ def scorer_details(protocol: Protocol) -> dict[str, Callable[[Sample, Answer], s
 def _recipes(sample: Sample) -> list[Recipe] | None:
     recipes = [recipe_of(clip) for clip in sample.clips]
     return recipes if any(recipe is not None for recipe in recipes) else None
-
-
-def _audio(selected: SelectedSample, response: Response | None) -> list[AudioRow]:
-    clips = selected.sample.clips
-    keys = selected.clip_keys or (None,) * len(clips)
-    cut = (response and response.truncated_s) or (0.0,) * len(clips)
-    return [
-        AudioRow(str(clip), key, length, lost)
-        for clip, key, length, lost in zip(clips, keys, selected.durations_s, cut, strict=True)
-    ]
 
 
 def _output(output: Output) -> OutputRow:

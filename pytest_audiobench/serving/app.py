@@ -86,13 +86,24 @@ class _Routes:
             sent = await self._decoding(body.parse, await body.read(request, self._options.max_body_bytes))
             model = self._known_model(sent.get("model") if isinstance(sent, dict) else None)
             response = await self._single(
-                request, lambda: chat.chat_question(sent, "chat", self._served.limits.tasks), until
+                request,
+                lambda: chat.chat_question(sent, "chat", self._served.limits.tasks, self._served.limits.speaks),
+                until,
             )
+            encoding = chat.speech_format(sent)
+            audio = await self._decoding(self._spoken, response, encoding) if encoding else None
         if not sent.get("stream"):
-            return JSONResponse(chat.completion(response, model, call))
+            return JSONResponse(chat.completion(response, model, call, audio))
         wishes = sent.get("stream_options")
         with_usage = isinstance(wishes, dict) and wishes.get("include_usage") is True
-        return StreamingResponse(chat.chunks(response, model, call, with_usage), media_type="text/event-stream")
+        answer = chat.chunks(response, model, call, with_usage, audio)
+        return StreamingResponse(answer, media_type="text/event-stream")
+
+    def _spoken(self, response: Response, encoding: str) -> bytes | None:
+        try:
+            return chat.spoken(response, encoding)
+        except SampleError as error:
+            raise Refused(400, str(error)) from None
 
     async def transcribe(self, request: HttpRequest) -> HttpResponse:
         async with self._turns.place() as until:

@@ -43,7 +43,8 @@ class Question:
     def ask(self, audio: Sequence[PlayedAudio]) -> Ask:
         """The question as a model is asked it, with its audio decoded. Its key covers all that may change an answer."""
         turns = [[m.role, [list(p) if isinstance(p, AudioSlot) else p for p in m.parts]] for m in self.messages]
-        settings = [self.settings.max_new_tokens, self.settings.temperature, self.settings.top_p]
+        settings: list[object] = [self.settings.max_new_tokens, self.settings.temperature, self.settings.top_p]
+        settings += ["speech"] if self.settings.speech else []
         content = [self.sample_id, turns, [h.pcm_digest for h in audio], settings, self.task, self.choices, self.seed]
         request = Request(
             key=digest_of_trusted(content),

@@ -131,7 +131,10 @@ class ItemLines:
             where = f"{sample_id!r} (epoch {epoch}, stage {row.stage})"
             if _about(row) != about or row.dataset != self._dataset:
                 self._note("data", f"{where} holds another question or truth than its first row")
-            if _keys(row) != heard[row.unchanged]:
+            answered = {sound.digest for other in rows for sound in other.sounds}
+            # Who weighs an answer may have been played that itself.
+            spoken = row.role in WEIGHING and {*_keys(row)} <= {*heard[row.unchanged], *answered}
+            if _keys(row) != heard[row.unchanged] and not spoken:
                 self._note("audio", f"{where} holds another clip than its first row")
             if row.key is not None and row.prompt is not None and self._requests.knows(row.stage):
                 self.requests += 1

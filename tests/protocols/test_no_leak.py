@@ -19,7 +19,7 @@ from pytest_audiobench.protocols.catalogue import FAMILIES, family, module_of
 from pytest_audiobench.protocols.judged.task import judged, shipped
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
-from pytest_audiobench.protocols.protocol import Judging, Stage
+from pytest_audiobench.protocols.protocol import HEARING, Judging, Stage
 
 SECRET = "XYZZY"
 READINGS = [judging.scorers[0].name for judging in shipped()]
@@ -96,7 +96,7 @@ def sent(stage, stages):
 
 
 def stages_of(protocol):
-    stages = with_judges(protocol, {"one": handle("one"), "two": handle("two")}).protocol.stages
+    stages = with_judges(protocol, {alias: handle(alias) for alias in ("one", "two", *HEARING)}).protocol.stages
     return [(stage, stages) for stage in stages]
 
 
@@ -110,15 +110,16 @@ def test_only_a_judge_is_told_what_is_true(stage, stages):
 
 def test_every_judging_that_is_shipped_was_tried():
     tried = {stage.name.partition("@")[0]: stage.role for _, stage, _ in STAGES if stage.judge}
-    assert tried == {judging.name: judging.role for judging in shipped()}
-    assert sorted(tried.values()) == [*["extractor"] * 4, *["judge"] * 15]
+    hearing = [judging for judging in family("spoken_answer").judgings if not judging.name.startswith("quality-")]
+    assert tried == {judging.name: judging.role for judging in (*shipped(), *hearing)}
+    assert sorted(tried.values()) == [*["extractor"] * 7, *["judge"] * 15]
 
 
-def test_a_judge_is_played_nothing():
+def test_a_judge_is_played_nothing_but_a_spoken_answer():
     for _, stage, stages in STAGES:
         taken = SelectedSample(secretive(stage), 0, ("key",), (1.0,), None)
         request = Requester(handle(), stage, "data", 0).request(taken, said_before(stage, stages))
-        assert bool(request.clips) == (stage.role == "subject")
+        assert bool(request.clips) == (stage.role == "subject" or stage.hears == "answer")
 
 
 @pytest.mark.parametrize("role", ["subject", "extractor"])

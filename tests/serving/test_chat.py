@@ -88,7 +88,7 @@ def test_texts_and_clips_keep_their_order_and_settings_travel(slow, wav):
     assert played == "0.10,0.20"
     assert "('Listen.',)" in messages
     assert "('First', AudioSlot(clip=0), 'second', AudioSlot(clip=1))" in messages
-    assert settings == "Settings(max_new_tokens=5, temperature='0.5', top_p='0.9')"
+    assert settings == "Settings(max_new_tokens=5, temperature='0.5', top_p='0.9', speech=False)"
     assert asked.choices[0].finish_reason == "length"
 
 

@@ -163,7 +163,7 @@ def test_placeholders_mark_the_places_of_clips(slow, item, wav):
 
 def test_settings_travel(slow, item, wav):
     (row,) = slow.answer(item("a", wav(), max_tokens=9, temperature=0.25, top_p=0.5, something="else"))
-    assert row["predictions"][0].endswith("Settings(max_new_tokens=9, temperature='0.25', top_p='0.5')")
+    assert row["predictions"][0].endswith("Settings(max_new_tokens=9, temperature='0.25', top_p='0.5', speech=False)")
     assert row["finish_reason"] == "length"
 
 

@@ -204,6 +204,7 @@ KINDS = (
             ("rtfx", "higher", "× real time", "Seconds of audio answered in a second of asking."),
             ("tokens_per_s", "higher", "tokens/s", "Tokens generated in a second of asking."),
             ("first_token_s", "lower", "s", "The median time to an answer's first token."),
+            ("first_audio_s", "lower", "s", "The median time to the first audio of a spoken answer."),
             ("padding_waste", "lower", SHARE, "The share of what the front end is played that is padding."),
             ("batch_fill", "higher", SHARE, "The share of the seconds that batches may hold which they took up."),
             ("model_share", "higher", SHARE, "The share of the asking's wall time within the model."),

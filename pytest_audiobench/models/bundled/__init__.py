@@ -1,21 +1,29 @@
-"""Models that come with the package: a trained listener, and four that hear nothing."""
+"""Models that come with the package: a trained listener, two that speak, and four that hear nothing."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from pytest_audiobench.audio.events import AudioEvent, EventType, events_text
+from pytest_audiobench.audio.wav import wav_bytes
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, seed
 from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.models.bundled.trained import normalised, read_description
 from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
-from pytest_audiobench.models.model import Limits, Model
+from pytest_audiobench.models.model import Limits, Model, missing_library
 from pytest_audiobench.models.spec import check_options
 
+if TYPE_CHECKING:
+    from pytest_audiobench.audio.espeak import Voice
+
+_WORDS_A_MINUTE = 150
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?) seconds")
 """How long a clip is, as prompts for its events say it."""
 
@@ -27,9 +35,72 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
         from pytest_audiobench.models.bundled.listener import Listener
 
         return Listener()
-    if target in _BLIND:
-        return _BLIND[target]()
-    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, sorted(('listener', *_BLIND)))}")
+    if target in _OTHERS:
+        return _OTHERS[target]()
+    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, sorted(('listener', *_OTHERS)))}")
+
+
+class Echo:
+    """Says back what it was played, where speech is wanted; its text is the listener's."""
+
+    spec = "baseline:echo"
+    batching: Literal["planned", "opaque"] = "opaque"
+    listens = True
+    device = "cpu"
+
+    def __init__(self) -> None:
+        from pytest_audiobench.models.bundled.listener import Listener
+
+        self._listener = Listener()
+        self.limits = replace(Listener.limits, speaks=True)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {**self._listener.fingerprint(), "speaker": f"{self.spec.partition(':')[2]}/1"}
+
+    def load(self) -> None:
+        self._listener.load()
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One response for each element. Raises as the listener."""
+        return [
+            response
+            if response.error or not ask.request.settings.speech
+            else Response.spoken(response.text, self._speech(ask, response.text))
+            for ask, response in zip(batch, self._listener.ask(batch), strict=True)
+        ]
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _speech(self, ask: Ask, text: str) -> bytes:
+        (clip,) = ask.audio
+        return bytes(wav_bytes(clip.samples, clip.rate_hz))
+
+
+class Reader(Echo):
+    """The listener, whose answer is read out by espeak-ng: a cascade. Nothing is said of an empty one."""
+
+    spec = "baseline:reader"
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {**super().fingerprint(), "voice": " ".join(map(str, self._voice))}
+
+    def missing_parts(self) -> str:
+        """What asking lacks, with the remedy; "" for nothing."""
+        return missing_library({"espeakng_loader": "tts"})
+
+    @cached_property
+    def _voice(self) -> Voice:
+        from pytest_audiobench.audio.espeak import voice
+
+        return voice("en-us", _WORDS_A_MINUTE)
+
+    def _speech(self, ask: Ask, text: str) -> bytes:
+        from pytest_audiobench.audio.espeak import RATE_HZ
+        from pytest_audiobench.audio.utterances import pcm_of
+
+        pcm = pcm_of(self._voice, text) if text.strip() else np.zeros(RATE_HZ // 2, dtype=np.int16)
+        return bytes(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
 
 
 class _Blind:
@@ -120,4 +191,7 @@ class Types(Bed):
     )
 
 
-_BLIND: Mapping[str, Callable[[], Model]] = {"bed": Bed, "chance": Chance, "majority": Majority, "types": Types}
+_OTHERS: Mapping[str, Callable[[], Model]] = {
+    **{"bed": Bed, "chance": Chance, "majority": Majority, "types": Types},
+    **{"echo": Echo, "reader": Reader},
+}

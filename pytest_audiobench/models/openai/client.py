@@ -57,11 +57,12 @@ class Rejected(Exception):
 
 
 class Reply(NamedTuple):
-    """A server's whole reply as JSON; seconds from the sending to its end, and to its first text in a stream."""
+    """A server's whole reply as JSON; seconds from the sending to its end, in a stream to its first text and audio."""
 
     content: object
     latency_s: float | None
     first_token_s: float | None
+    first_audio_s: float | None = None
 
 
 class _Refusal(Exception):
@@ -278,7 +279,7 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 async def _reply_from_stream(lines: AsyncIterator[bytes], parsed: Callable[[bytes], object], began: float) -> Reply:
     """A stream of server-sent events, each ``data: {…}``, ended by ``data: [DONE]``."""
     chunks: list[object] = []
-    first_token_s, done = None, False
+    first_token_s, first_audio_s, done = None, None, False
     async for line in lines:
         if done or not line.startswith(b"data:"):
             continue
@@ -288,10 +289,12 @@ async def _reply_from_stream(lines: AsyncIterator[bytes], parsed: Callable[[byte
             chunks.append(parsed(data))
             if first_token_s is None and wire.begins(chunks[-1]):
                 first_token_s = time.monotonic() - began
+            if first_audio_s is None and wire.begins_audio(chunks[-1]):
+                first_audio_s = time.monotonic() - began
     content = wire.joined_stream(chunks)
     if not done and not (content["choices"] and content["choices"][0]["finish_reason"]):
         raise ConnectionError("the stream ended before the answer did")
-    return Reply(content, time.monotonic() - began, first_token_s)
+    return Reply(content, time.monotonic() - began, first_token_s, first_audio_s)
 
 
 def _id_in(reply: Mapping[str, Any]) -> str:

@@ -57,9 +57,17 @@ class Dialogue:
     """One model behind one endpoint of a server."""
 
     def __init__(
-        self, client: Client, key: Key | None, *, model: str, api: Api, encoding: wire.Format, stream: bool
+        self,
+        client: Client,
+        key: Key | None,
+        *,
+        model: str,
+        api: Api,
+        encoding: wire.Format,
+        stream: bool,
+        speech: wire.Speech | None = None,
     ) -> None:
-        self._client, self._key = client, key
+        self._client, self._key, self._speech = client, key, speech
         self._model, self._api, self._encoding, self._stream = model, api, encoding, stream
         self._limit_name = _OLD_LIMIT
 
@@ -67,20 +75,29 @@ class Dialogue:
         """What is sent. Raises SampleError for what this endpoint cannot be asked."""
         if self._api == "transcriptions":
             return wire.transcription_body(ask, self._model, self._encoding)
-        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream, limit_name=self._limit_name)
+        limit, speech = self._limit_name, self._speech
+        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream, limit_name=limit, speech=speech)
 
     async def exchange(self, body: wire.Body) -> Reply:
         """Send it once. Raises as :meth:`Client.chat`."""
         return await (self._client.chat(body) if self._api == "chat" else self._client.transcription(body))
 
-    def read(self, reply: Reply) -> Response:
-        """The answer. Raises SampleError for a reply that holds none."""
-        read = wire.chat_response if self._api == "chat" else wire.transcription_response
-        response = read(reply.content)
+    def read(self, reply: Reply, body: wire.Body) -> Response:
+        """The answer to ``body``. Raises SampleError for a reply that holds none."""
+        if self._api == "chat":
+            response = wire.chat_response(reply.content, spoken="modalities" in body)
+        else:
+            response = wire.transcription_response(reply.content)
         if self._key and self._key.scrubbed_answer(response.text) != response.text:
-            text = self._key.scrubbed_answer(response.text)
-            response = replace(response, outputs=(Output((Part("text", text),), response.finish),))
-        return replace(response, latency_s=reply.latency_s, first_token_s=reply.first_token_s)
+            text = Part("text", self._key.scrubbed_answer(response.text))
+            audio = (part for part in response.outputs[0].parts if part.kind == "audio")
+            response = replace(response, outputs=(Output((text, *audio), response.finish),))
+        return replace(
+            response,
+            latency_s=reply.latency_s,
+            first_token_s=reply.first_token_s,
+            first_audio_s=reply.first_audio_s,
+        )
 
     def limits_by_new_name(self) -> None:
         """Call the limit of tokens what newer models want it called, where no try can show which."""

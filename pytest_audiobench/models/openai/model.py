@@ -13,7 +13,7 @@ from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import TASKS, Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits, Reply, awaited, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
-from pytest_audiobench.models.openai.wire import FORMATS, Format
+from pytest_audiobench.models.openai.wire import FORMATS, SPEECH_FORMATS, Format, Speech
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.remote.api_keys import find_key, refusal
 from pytest_audiobench.models.remote.budget import Budget
@@ -31,7 +31,7 @@ OPENAI = "https://api.openai.com/v1"
 PRICES = ("price_in", "price_audio", "price_out")
 OPTIONS = (
     *("api", "base_url", "concurrency", "format", "key_env", "patience_s", "price", *PRICES),
-    *("probe", "rate", "revision", "serve", "stream", "timeout_s"),
+    *("probe", "rate", "revision", "serve", "stream", "timeout_s", "voice", "voice_format"),
 )
 
 _BATCHES = 8
@@ -58,7 +58,8 @@ class OpenAIModel:
     with 16 bits, or wav-float32), ``stream=yes`` (to measure the time to the first token), ``key_env`` (the variable
     that holds the key), ``price_in``, ``price_audio``, ``price_out`` (USD per million tokens), ``probe=no`` (no proof
     of hearing at load), ``price=batch`` (by the server's batch API at half of those prices: a later run collects),
-    ``revision`` (what its user calls the weights behind the name).
+    ``revision`` (what its user calls the weights behind the name), ``voice`` (in which it speaks where speech is
+    wanted), ``voice_format`` (of that speech: wav, and pcm16 in a stream).
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -82,6 +83,7 @@ class OpenAIModel:
         self._is_batch = _one_of(options, "price", ("request", "batch")) == "batch"
         if self._is_batch and (self._stream or self._api == "transcriptions"):
             raise UsageError("price=batch is for api=chat without stream=yes: nothing else goes by the batch API")
+        self._speech = _speech(options, self._api, self._stream)
         self._concurrency = int(number("openai", options, "concurrency", 16, least=1, whole=True))
         self._timeout_s = number("openai", options, "timeout_s", 120.0, least=0.1)
         self._patience_s = number("openai", options, "patience_s", 60.0, least=0.0)
@@ -118,6 +120,7 @@ class OpenAIModel:
             min_clips=1 if typed else 0,
             max_clips=1 if typed else _MOST_CLIPS,
             tasks=("transcription",) if typed else TASKS,
+            speaks=self._speech is not None,
         )
 
     @property
@@ -151,6 +154,7 @@ class OpenAIModel:
             "api": self._api,
             "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
             **({} if self._revision is None else {"revision": self._revision}),
+            **({} if self._speech is None else {"speech": ", ".join(self._speech)}),
         }
 
     def missing_parts(self) -> str:
@@ -174,7 +178,15 @@ class OpenAIModel:
         from pytest_audiobench.models.openai.requests_loop import Questioner, Spending
 
         client = Client(self._endpoint, key, self._target, self._timeout_s)
-        dialogue = Dialogue(client, key, model=self._target, api=self._api, encoding=self._format, stream=self._stream)
+        dialogue = Dialogue(
+            client,
+            key,
+            model=self._target,
+            api=self._api,
+            encoding=self._format,
+            stream=self._stream,
+            speech=self._speech,
+        )
         self._client = client
         spending = Spending(self._budget, self._prices) if self._budget else None
         if self._is_batch:
@@ -276,6 +288,17 @@ def _prices(options: Mapping[str, str]) -> Prices | None:
         return None
     text, audio, output = (number("openai", options, name, 0.0, least=0.0) for name in PRICES)
     return Prices(text, audio, output)
+
+
+def _speech(options: Mapping[str, str], api: Api, stream: bool) -> Speech | None:
+    voice, formats = options.get("voice", ""), ("pcm16",) if stream else SPEECH_FORMATS
+    if not voice:
+        if "voice" in options or "voice_format" in options:
+            raise UsageError("voice_format=… needs a voice that speaks: add voice=NAME")
+        return None
+    if api == "transcriptions":
+        raise UsageError("voice=… is for api=chat; a transcription is no speech")
+    return Speech(voice, _one_of(options, "voice_format", formats))
 
 
 def _one_of(options: Mapping[str, str], key: str, values: Sequence[C]) -> C:

@@ -6,12 +6,14 @@ Replies are hostile until read: every type is checked, and what does not fit is 
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import PlayedAudio
-from pytest_audiobench.audio.wav import Pcm, sent_wav
+from pytest_audiobench.audio.wav import Pcm, sent_wav, wav_of_pcm16
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Response
@@ -23,11 +25,25 @@ FORMATS: Final = ("wav", "wav-float32")
 LONGEST_TEXT: Final = 1_000_000
 """Characters of one answer; a longer one is an error of its sample."""
 
+SPEECH_FORMATS: Final = ("wav", "flac", "mp3", "opus", "pcm16")
+"""How a server may be asked to encode its speech: those of the published API that can be read here."""
+PCM16_HZ: Final = 24_000
+"""The rate of "pcm16", which has no header to say it."""
+
 _PCM: Mapping[Format, Pcm] = {"wav": "int16", "wav-float32": "float32"}
 _FINISHES: Mapping[object, Finish] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 _LARGEST_COUNT = 2**53
 _SHOWN = 300
 _SAYING = ("error", "message", "detail")
+
+
+class Speech(NamedTuple):
+    """How an answer is to be spoken."""
+
+    voice: str
+    """One of the server's voices, or the identifier ``voice_…`` of one of the user's."""
+    format: str
+    """One of ``SPEECH_FORMATS``."""
 
 
 def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
@@ -38,11 +54,13 @@ def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
     return sent_wav(heard.samples, heard.rate_hz, _PCM[encoding])
 
 
-def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str) -> Body:
+def chat_body(
+    ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str, speech: Speech | None = None
+) -> Body:
     """The body of a chat completion: text and ``input_audio`` parts in the messages' order.
 
-    ``limit_name`` is what the server calls the limit of new tokens. Raises SampleError for audio outside a user's turn,
-    and for texts that cannot be written as UTF-8.
+    ``limit_name`` is what the server calls the limit of new tokens; ``speech`` says how to speak where that is wanted.
+    Raises SampleError for audio outside a user's turn, and for texts that cannot be written as UTF-8.
     """
     settings = ask.request.settings
     try:
@@ -59,6 +77,9 @@ def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_nam
     }
     if settings.temperature != "0":
         body["seed"] = seed("sampling", ask.request.key) % 2**31
+    if settings.speech and speech is not None:
+        voice: object = {"id": speech.voice} if speech.voice.startswith("voice_") else speech.voice
+        body |= {"modalities": ["text", "audio"], "audio": {"voice": voice, "format": speech.format}}
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return body
@@ -78,17 +99,31 @@ def transcription_body(ask: Ask, model: str, encoding: Format) -> Body:
     }
 
 
-def chat_response(reply: object) -> Response:
-    """The answer in a chat completion. Raises SampleError for a reply without a readable one."""
+def chat_response(reply: object, spoken: bool = False) -> Response:
+    """The answer in a chat completion, with its audio where it was to be ``spoken``.
+
+    Raises SampleError for a reply without a readable one.
+    """
     if not (choices := _field(reply, "choices", list, "the reply")):
         raise SampleError("the server's reply holds no choices")
     message = _field(choices[0], "message", dict, "the choice")
-    text, refused = _text(message.get("content"))
+    content, audio = message.get("content"), None
+    if spoken:
+        content, audio = _without_audio(content)
+        # Servers of several models give what each of them said as a choice of its own.
+        audio = next(filter(None, (_audio_of(choice) for choice in choices)), audio)
+    text, refused = _text(content)
     reason = choices[0].get("finish_reason")
     finish = _FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text, refused = text or refusal, True
+    if isinstance(audio, dict):
+        said = audio.get("transcript")
+        text = text if text.strip() or not isinstance(said, str) else said
+        text = _response(text, finish, {}).text
+        response = Response.spoken(text, _audio_bytes(audio.get("data")), "refusal" if refused else finish)
+        return replace(response, usage=usage(reply))
     return _response(text, "refusal" if refused else finish, usage(reply))
 
 
@@ -101,6 +136,8 @@ def joined_stream(chunks: Iterable[object]) -> Body:
     """A whole completion from the chunks of a stream. Raises SampleError for an error told within it."""
     pieces: dict[str, list[str]] = {"content": [], "refusal": []}
     finish, usage, chosen = None, None, False
+    audio: list[bytes] = []
+    said: list[str] = []
     for chunk in chunks:
         if not isinstance(chunk, dict):
             raise SampleError("the server's stream holds something other than objects")
@@ -113,21 +150,38 @@ def joined_stream(chunks: Iterable[object]) -> Body:
         chosen = True
         finish = choices[0].get("finish_reason") or finish
         delta = choices[0].get("delta")
+        heard = delta.get("audio") if isinstance(delta, dict) else None
+        if isinstance(heard, dict):
+            if heard.get("data"):
+                audio.append(_audio_bytes(heard["data"], whole=False))
+            if isinstance(heard.get("transcript"), str):
+                said.append(heard["transcript"])
         for name, texts in pieces.items():
             piece = delta.get(name) if isinstance(delta, dict) else None
             if isinstance(piece, str):
                 texts.append(piece)
             elif piece is not None:
                 raise SampleError(f"the server's stream holds a {name} that is no text")
-    message = {name: "".join(texts) or None for name, texts in pieces.items()}
+    message: Body = {name: "".join(texts) or None for name, texts in pieces.items()}
+    if audio:
+        message["audio"] = {"data": base64.b64encode(b"".join(audio)).decode(), "transcript": "".join(said)}
     return {"choices": [{"message": message, "finish_reason": finish}] if chosen else [], "usage": usage}
 
 
 def begins(chunk: object) -> bool:
     """Whether a chunk of a stream holds the first of an answer's text."""
     try:
-        return bool(chunk["choices"][0]["delta"].get("content"))  # type: ignore[index]
+        delta = chunk["choices"][0]["delta"]  # type: ignore[index]
+        return bool(delta.get("content") or (delta.get("audio") or {}).get("transcript"))
     except (TypeError, KeyError, IndexError, AttributeError):
+        return False
+
+
+def begins_audio(chunk: object) -> bool:
+    """Whether a chunk of a stream holds audio of the answer."""
+    try:
+        return bool(chunk["choices"][0]["delta"]["audio"]["data"])  # type: ignore[index]
+    except (TypeError, KeyError, IndexError):
         return False
 
 
@@ -178,6 +232,49 @@ def _part(part: str | AudioSlot, ask: Ask, encoding: Format) -> Body:
         return {"type": "text", "text": part}
     data = base64.b64encode(wav(ask.audio[part.clip], encoding)).decode("ascii")
     return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+
+
+def _audio_of(choice: object) -> Mapping[str, Any] | None:
+    message = choice.get("message") if isinstance(choice, dict) else None
+    audio = message.get("audio") if isinstance(message, dict) else None
+    return audio if isinstance(audio, dict) and audio.get("data") else None
+
+
+def _without_audio(content: object) -> tuple[object, Mapping[str, Any] | None]:
+    """The parts of a message that are not audio, and the one that is, with its data and what it says of its words."""
+    if not isinstance(content, list):
+        return content, None
+    kinds = [part.get("type") if isinstance(part, dict) else None for part in content]
+    audio = [part[kind] for part, kind in zip(content, kinds, strict=True) if kind in _AUDIO and kind in part]
+    if len(audio) > 1:
+        raise SampleError(f"the server's answer holds {len(audio)} parts of audio, and one is heard")
+    rest = [part for part, kind in zip(content, kinds, strict=True) if kind not in _AUDIO]
+    if not audio or not isinstance(audio[0], dict):
+        return rest, None
+    url = audio[0].get("url")
+    if isinstance(url, str) and url.startswith("data:audio/"):
+        return rest, {"data": url.partition("base64,")[2]}
+    return rest, audio[0]
+
+
+_AUDIO = ("audio", "output_audio", "audio_url")
+"""The types of parts that hold audio, each under its type's name."""
+
+
+def _audio_bytes(data: object, whole: bool = True) -> bytes:
+    """The bytes that base64 text stands for; a ``whole`` file, samples without a header as a WAV file."""
+    try:
+        audio = binascii.a2b_base64(data, strict_mode=True) if isinstance(data, str) else b""
+    except ValueError as error:
+        raise SampleError(f"the audio of the server's answer is not base64 ({error})") from None
+    if not audio:
+        raise SampleError("the server's answer holds audio without any data")
+    is_file = not whole or audio[:4] in _FILES or audio[:3] == b"ID3" or audio[:2] in _MPEG
+    return audio if is_file else wav_of_pcm16(audio, PCM16_HZ)
+
+
+_FILES = (b"RIFF", b"fLaC", b"OggS")
+_MPEG = (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
 
 
 def _text(content: object) -> tuple[str, bool]:

@@ -31,7 +31,7 @@ class Replay:
     batching: Literal["planned", "opaque"] = "opaque"
     listens = False
     device = "recorded"
-    limits = Limits(max_batch=1024, max_batch_s=1e9, max_clips=1024)
+    limits = Limits(max_batch=1024, max_batch_s=1e9, max_clips=1024, speaks=True)
 
     def __init__(self, target: str, options: Mapping[str, str]) -> None:
         check_options("replay", options, _RUN_OPTIONS + _STUDY_OPTIONS)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.models.messages import Output, Part, Request, Response, known_finish
+from pytest_audiobench.models.messages import Output, Part, Request, Response, Sound, known_finish
 from pytest_audiobench.records.lines import AnswerOutput, AnswerRow, OutputRow, PredictionRow
 from pytest_audiobench.records.reading import LONGEST_LINE, numbered_lines, read_run
 
@@ -93,7 +93,8 @@ def _response(row: AnswerRow) -> Response:
 def response_of(row: PredictionRow | AnswerRow) -> Response:
     """The response that a row of ``predictions.jsonl`` holds."""
     usage = {name: count for name, count in (row.usage or {}).items() if type(count) is int}
-    return Response(tuple(map(_output, row.outputs)), usage)
+    sounds = tuple(Sound(s.digest, s.seconds, s.rate_hz, s.silence, s.clipping) for s in row.sounds)
+    return Response(tuple(map(_output, row.outputs)), usage, sounds=sounds)
 
 
 def _output(row: OutputRow | AnswerOutput) -> Output:

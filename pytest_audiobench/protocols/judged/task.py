@@ -52,7 +52,7 @@ def judged(
             if scorer.name in known:
                 raise UsageError(f"{asked.name} has two scorers called {scorer.name!r}: rename that of {judging.name}")
             known[scorer.name] = scorer
-    every = replace(asked, available=known, judgings=judgings)
+    every = replace(asked, available=known, judgings=(*asked.judgings, *judgings))
     first = judgings[-1].scorers[0].name if own else "yes-no"
     return every.with_scorers(*(scorer.name for scorer in asked.scorers), *(scorers or (first,)))
 

@@ -39,7 +39,7 @@
   const seconds = (value) => `${value.toFixed(1)} s`;
 
   function clipLine([source, duration, truncated, isHere], number, sample, isPrinted) {
-    const [sound, before] = [false, true].map((isClean) => sample.sounds.find((one) => one.clip === number && (one.version === "clean") === isClean));
+    const [sound, before] = [false, true].map((isClean) => sample.sounds.find((one) => one.clip === number && one.version !== "answer" && (one.version === "clean") === isClean));
     return el("div", { class: "clip" }, el("div", { class: "mono soft" }, sample.audio.length > 1 ? `clip ${number + 1} · ` : "", longText(source, "inline"),
       typeof duration === "number" ? ` · ${seconds(duration)}` : "",
       truncated ? el("span", { class: "warn" }, ` · ! ${seconds(truncated)} cut off at the end before it was played`) : null,
@@ -76,7 +76,7 @@
 
   const side = (title, tags, ...children) => el("div", { class: "side" }, el("h4", {}, title, " ", tags), children);
 
-  function ownSide(sample, title) {
+  function ownSide(sample, title, isPrinted) {
     const answers = sample.answers;
     const stages = new Set(answers.map(([stage]) => stage));
     const said = answers.map(([stage, text, finish]) => [
@@ -85,6 +85,7 @@
       answerText(text, "answer")]);
     const scorer = scorerOf(sample);
     return side(title, [outcome(sample), failureTags(failuresOf(sample, scorer), scorer && scorer.status)], said,
+      isPrinted ? null : sample.sounds.filter((one) => one.version === "answer").map(player),
       sample.error === null ? null : longText(sample.error, "bad"), diffBox(sample.diff),
       sample.scorers.length ? el("div", { class: "small read" }, sample.results.map((result, place) =>
         scorerLine(result, sample.scorers[place], sample.scorers[place].numbers.map((number) => sample.eval.scorers[number])))) : null);
@@ -130,8 +131,8 @@
     const top = list;
     if (scenes.length) list = el("dl");
     const before = sample.before;
-    const sides = [ownSide(sample, before ? "This run" : several.length > 1 ? visible(sample.eval.model) : ""), before ? beforeSide(before) : null,
-      several.slice(1).map((one) => ownSide(one, visible(one.eval.model)))];
+    const sides = [ownSide(sample, before ? "This run" : several.length > 1 ? visible(sample.eval.model) : "", isPrinted), before ? beforeSide(before) : null,
+      several.slice(1).map((one) => ownSide(one, visible(one.eval.model), isPrinted))];
     add("Answers", el("div", { class: "answers" }, sides));
     for (const [stage, text, , role] of sample.stages.filter((one) => one[3])) add(`${visible(role)}, ${visible(stage)}`, answerText(text, "answer"));
     const group = Object.entries(sample.group).map(([name, value]) => `${name}=${value}`).join(" · ");

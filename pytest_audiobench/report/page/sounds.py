@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, Samples
+from pytest_audiobench.evaluation.answer_sounds import SoundFiles
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.sample_answers import SampleAnswers
@@ -41,7 +42,7 @@ BUDGET_BYTES = 20_000_000
 EXAMPLES = 3
 """Without a baseline, so many wrong answers of an eval can be heard."""
 SCENES = 12
-"""Of scenes, of which none is simply wrong, so many."""
+"""Of scenes and spoken answers, of which none is simply wrong, so many."""
 FLIPPED = 3
 """Of the samples of an eval whose answer a perturbation turned into another option, so many can be heard with and
 without it, in place of as many wrong answers."""
@@ -73,17 +74,23 @@ class _Excerpt(NamedTuple):
 
 
 class _Version(NamedTuple):
-    name: Literal["", "changed", "clean"]
-    """"changed" or "clean" where a perturbation changed it, else empty."""
+    name: Literal["", "changed", "clean", "answer"]
+    """"changed" or "clean" where a perturbation changed it, "answer" for what the model said, else empty."""
     clip: Clip
     key: str
     length_s: float | None
 
 
 def write_excerpts(
-    parts: Path, evaluation: Evaluation, handle: ModelHandle, which: str, changes: Mapping[str, str]
+    parts: Path,
+    evaluation: Evaluation,
+    handle: ModelHandle,
+    which: str,
+    changes: Mapping[str, str],
+    spoken: SoundFiles | None = None,
 ) -> list[str]:
-    """Write an eval's excerpts into the folder of parts, and return what could not be made, in sentences.
+    """Write an eval's excerpts into the folder of parts, and return what could not be made, in sentences; ``spoken``
+    has the audio of its answers.
 
     ``changes`` says by sample id which answers became "worse" or "better" since the baseline. Where none did, or there
     is no baseline, a few wrong ones are examples.
@@ -93,9 +100,11 @@ def write_excerpts(
     failed: list[str] = []
     left = BUDGET_BYTES
     record = evaluation.result.record
-    for candidate in _candidates(evaluation, which, changes):
+    candidates = list(_candidates(evaluation, which, changes))
+    said = _said(evaluation, [candidate.sample.sample.id for candidate in candidates], spoken)
+    for candidate in candidates:
         id_ = candidate.sample.sample.id
-        for number, version in _versions(candidate):
+        for number, version in (*said.get(id_, ()), *_versions(candidate)):
             try:
                 excerpt = _excerpt(version, evaluation, handle)
             # Whatever a codec or a file system comes up with, a run does not fail for want of an excerpt.
@@ -150,7 +159,7 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
     flips = sorted((rank, id_) for id_, rank in changed.items() if id_ in samples)
     chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
     if not chosen or which == "all":
-        if _has_scenes(evaluation):
+        if _has_scenes(evaluation) or _is_spoken(evaluation):
             examples = _first(SCENES, answers, repeat(True))
         else:
             wrong = (each != "errors" and is_wrong(each, own) for each, own in zip(statuses, scores, strict=True))
@@ -193,6 +202,25 @@ def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
             yield number, _Version(name, clip, key, length_s)
 
 
+def _said(
+    evaluation: Evaluation, ids: Collection[str], spoken: SoundFiles | None
+) -> dict[str, list[tuple[int, _Version]]]:
+    """The audio of the first answer to each of these samples, as a version of none of its clips."""
+    if spoken is None or not _is_spoken(evaluation):
+        return {}
+    wanted, stage = frozenset(ids), evaluation.protocol.answering.name
+    versions: dict[str, list[tuple[int, _Version]]] = {}
+    for answers in evaluation.answers:
+        sound = answers.responses[stage].sound if stage in answers.responses else None
+        if answers.epoch == 0 and answers.sample_id in wanted and sound and (clip := spoken.clip(sound.digest)):
+            versions[answers.sample_id] = [(0, _Version("answer", clip, sound.digest, sound.seconds))]
+    return versions
+
+
+def _is_spoken(evaluation: Evaluation) -> bool:
+    return evaluation.protocol.answering.settings.speech
+
+
 def _has_scenes(evaluation: Evaluation) -> bool:
     return any(stage.task == "events" for stage in evaluation.protocol.stages)
 
@@ -221,7 +249,7 @@ _cache = _Cache()
 
 def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> _Excerpt:
     """The beginning of what the model was played, as MP3, and how long it was played for in all."""
-    if handle.listens:
+    if handle.listens and version.name != "answer":
         task = next(stage.task for stage in evaluation.protocol.stages if stage.role == "subject")
         rate_hz, window_s = handle.limits.rate_hz, handle.limits.window_s(task)
     else:
@@ -276,7 +304,9 @@ class Sound(NamedTuple):
     whole_s: float
     """How long the whole was played for."""
     version: str = ""
-    """"clean" for the clip before a perturbation changed it, "changed" for that after, empty where none did."""
+    """"clean" for the clip before a perturbation changed it, "changed" for that after, empty where none did; "answer"
+    for what the model said.
+    """
 
 
 @dataclass
