@@ -82,10 +82,12 @@ class Dialogue:
         """Send it once. Raises as :meth:`Client.chat`."""
         return await (self._client.chat(body) if self._api == "chat" else self._client.transcription(body))
 
-    def read(self, reply: Reply, body: wire.Body) -> Response:
-        """The answer to ``body``. Raises SampleError for a reply that holds none."""
+    def read(self, reply: Reply, ask: Ask) -> Response:
+        """The answer to ``ask``. Raises SampleError for a reply that holds none."""
         if self._api == "chat":
-            response = wire.chat_response(reply.content, spoken="modalities" in body)
+            response = wire.chat_response(
+                reply.content, spoken=ask.request.settings.speech and self._speech is not None
+            )
         else:
             response = wire.transcription_response(reply.content)
         if self._key and self._key.scrubbed_answer(response.text) != response.text:

@@ -169,7 +169,7 @@ class Questioner:
         body = self._dialogue.body(ask)
         try:
             if self._spending is None:
-                return self._dialogue.read(await self._dialogue.exchange(body), body)
+                return self._dialogue.read(await self._dialogue.exchange(body), ask)
             return await self._ask_within_budget(ask, body, self._spending)
         except Rejected as error:
             if self._dialogue.adapts(str(error), body):
@@ -181,7 +181,7 @@ class Questioner:
         sent = True
         await self._reserve(spending.budget, worst_usd)
         try:
-            response = self._dialogue.read(await self._dialogue.exchange(body), body)
+            response = self._dialogue.read(await self._dialogue.exchange(body), ask)
             cost_usd = spending.cost_usd(ask, response.usage)
         except (Busy, Broken, Rejected, FatalError) as error:
             sent = getattr(error, "sent", True)
