@@ -47,6 +47,7 @@ def answer_portions(
     epochs: int,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
     kept: AnswerSpool | None = None,
+    turn: int = 0,
 ) -> Iterator[list[SampleAnswers]]:
     """Run every stage in turn, epoch by epoch, in hash order; a sample that failed takes no part in the next stage.
 
@@ -54,6 +55,9 @@ def answer_portions(
     windows, and ``kept`` has what was answered. Else all samples are one portion, and ``judges`` are by alias:
     rewriters have their turn after all epochs of the stages before them, so that one that fills a device is loaded
     once; judges once everything else is answered, one after the other.
+
+    With a ``turn`` a portion is so many samples, or a window where batches are planned; of samples that judges weigh
+    an empty one stands behind each model's stages.
     """
     if any(stage.role != "subject" for stage in protocol.stages):
         runs = [_StageRun(selection.dataset, selection.samples, [epoch]) for epoch in range(epochs)]
@@ -61,12 +65,14 @@ def answer_portions(
             for run in runs:
                 for stage in stages:
                     run.execute(stage, judges[stage.judge] if stage.judge else executor)
+            if turn:
+                yield []
         yield [answers for run in runs for answers in run.answers()]
         return
     kept = AnswerSpool(selection.samples) if kept is None else kept
     for epoch in range(epochs):
         repeated = {stage.name: _Repeated(kept, stage.name) for stage in protocol.stages}
-        for samples in _portions(selection.samples):
+        for samples in _portions(selection.samples, turn, executor.handle.planned):
             run = _StageRun(selection.dataset, samples, [epoch])
             for stage in protocol.stages:
                 run.execute(stage, executor, repeated=repeated[stage.name])
@@ -75,11 +81,14 @@ def answer_portions(
             yield answers
 
 
-def _portions(samples: Sequence[SelectedSample]) -> Iterator[list[SelectedSample]]:
-    """The samples in their order, some thousands at a time: whole windows, so that batches are those of all."""
+def _portions(samples: Sequence[SelectedSample], turn: int, planned: bool) -> Iterator[list[SelectedSample]]:
+    """The samples in their order, some thousands or a ``turn`` at a time: whole windows, so that batches are those of
+    all, unless they are not ``planned``.
+    """
     portion: list[SelectedSample] = []
+    least = (1 if planned else turn) if turn else MOST_IN_MEMORY
     for selected in samples:
-        if len(portion) >= MOST_IN_MEMORY and selected.window != portion[-1].window:
+        if len(portion) >= least and (selected.window != portion[-1].window or (turn and not planned)):
             yield portion
             portion = []
         portion.append(selected)

@@ -117,6 +117,8 @@ class Gate:
         Raises UsageError where the baseline holds no selected eval, and where one of them is by another encoder than
         the run's.
         """
+        if self.baseline.is_asked:
+            return [], []
         if self.baseline.recorded is not None:
             return self._recorded_coverage(sorted(set(selected)), list(aliases))
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
@@ -190,6 +192,8 @@ class BaselineComparison:
         self._counted = max(1, gate.declared(eval_, handle.alias, in_code))
         self._sides: dict[str, ComparableEval] = {}
         self._recorded: dict[str, ComparableEval] = {}
+        self._failures: dict[str, str] = {}
+        """By eval: why too much of asking the base failed."""
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
 
@@ -219,6 +223,13 @@ class BaselineComparison:
 
         return check
 
+    def hold(self, base: Evaluation, handle: ModelHandle, failure: str) -> None:
+        """Compare what is evaluated from here on with what ``base`` came to in this run, unless asking it failed."""
+        side = _side_of(base, handle, self._store)
+        self._recorded[side.eval] = side
+        if failure:
+            self._failures[side.eval] = f"of {handle.alias}, with which it is compared, {failure}"
+
     def _read(self, here: ComparableEval, slice_: Selection, protocol: Protocol) -> None:
         """Read recorded answers as the eval will read its own."""
         if (recorded := self._gate.baseline.recorded) is not None:
@@ -244,7 +255,8 @@ class BaselineComparison:
             verdicts.append([])
             for line in lines:
                 try:
-                    verdicts[-1].append(self._verdict(evaluation, line, terms, failure))
+                    why = failure or self._failures.get(evaluation.result.record.eval, "")
+                    verdicts[-1].append(self._verdict(evaluation, line, terms, why))
                 except UsageError as error:
                     mistakes[str(error)] = None
         return verdicts, list(mistakes)
@@ -288,11 +300,16 @@ class BaselineComparison:
         return regression_of(self._baseline(here.eval), here, line, terms)
 
     def _side(self, evaluation: Evaluation) -> ComparableEval:
-        record = evaluation.result.record
-        if record.eval not in self._sides:
-            side = comparable_eval(record, list(comparable_rows(record, evaluation.rows)), spec=self._handle.spec)
-            self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
-        return self._sides[record.eval]
+        eval_ = evaluation.result.record.eval
+        if eval_ not in self._sides:
+            self._sides[eval_] = _side_of(evaluation, self._handle, self._store)
+        return self._sides[eval_]
+
+
+def _side_of(evaluation: Evaluation, handle: ModelHandle, store: Store) -> ComparableEval:
+    record = evaluation.result.record
+    side = comparable_eval(record, list(comparable_rows(record, evaluation.rows)), spec=handle.spec)
+    return replace(side, noise=stored_noise(store, handle))
 
 
 def _check_group(here: ComparableEval, line: Line) -> None:
