@@ -42,8 +42,8 @@ from pytest_audiobench.records.run import (
 )
 
 if TYPE_CHECKING:
-    from pytest_audiobench.evaluation.timings import Timings
     from pytest_audiobench.evaluation.human_labels import HumanLabels
+    from pytest_audiobench.evaluation.timings import Timings
     from pytest_audiobench.protocols.prompt_sets import PromptSet
 _ERRORS_NAMED = 20
 _CANARIES_NAMED = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
@@ -24,40 +24,41 @@ class Timing(NamedTuple):
     """Generated ones, as the server counts them; 0 where it does not."""
     share_s: float | None
     """Its share of the seconds of its batch."""
+    cost_usd: float | None
+    """By the prices that the model's spec gives."""
 
 
 class Timings:
     """Those of the samples whose answers this process was given by the model itself, none from the store."""
 
     def __init__(self, executor: BatchExecutor) -> None:
-        self.turns = 0
+        self._executor = executor
+        self.sizes: list[int] = []
+        """How many samples each turn had that were asked to their end."""
         self.by_sample: dict[tuple[str, int], Timing] = {}
         executor.asked = self._asked = set[str]()
 
     def add(self, answers: Sequence[SampleAnswers]) -> None:
         """Take in what was answered in a turn."""
-        for sample in answers:
-            if sample.error is None and self._asked.issuperset(sample.keys.values()):
-                self.by_sample[sample.sample_id, sample.epoch] = _timing(self.turns, sample)
+        answered = [sample for sample in answers if sample.error is None]
+        for sample in answered:
+            if self._asked.issuperset(sample.keys.values()):
+                self.by_sample[sample.sample_id, sample.epoch] = self._timing(sample)
         self._asked.clear()
-        self.turns += 1
+        self.sizes.append(len(answered))
 
-
-def _timing(turn: int, sample: SampleAnswers) -> Timing:
-    responses = [*sample.responses.values()]
-    played_s = max(0.0, (sample.selected.duration_s or 0.0) - sum(sum(each.truncated_s) for each in responses))
-    return Timing(
-        turn,
-        _sum_or_none([each.latency_s for each in responses]),
-        _sum_or_none([each.first_token_s for each in responses]),
-        played_s,
-        sum(_generated(each.usage) for each in responses),
-        _sum_or_none([each.share_s for each in responses]),
-    )
-
-
-def _generated(usage: Mapping[str, int]) -> int:
-    return usage.get("completion_tokens", 0)
+    def _timing(self, sample: SampleAnswers) -> Timing:
+        responses = [*sample.responses.values()]
+        played_s = max(0.0, (sample.selected.duration_s or 0.0) - sum(sum(each.truncated_s) for each in responses))
+        return Timing(
+            len(self.sizes),
+            _sum_or_none([each.latency_s for each in responses]),
+            _sum_or_none([each.first_token_s for each in responses]),
+            played_s,
+            sum(each.usage.get("completion_tokens", 0) for each in responses),
+            _sum_or_none([each.share_s for each in responses]),
+            _sum_or_none([self._executor.handle.cost_usd(each.usage) for each in responses]),
+        )
 
 
 def _sum_or_none(values: Sequence[float | None]) -> float | None:

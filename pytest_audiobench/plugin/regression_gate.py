@@ -192,6 +192,8 @@ class BaselineComparison:
         self._counted = max(1, gate.declared(eval_, handle.alias, in_code))
         self._sides: dict[str, ComparableEval] = {}
         self._recorded: dict[str, ComparableEval] = {}
+        self._bases: dict[str, Evaluation] = {}
+        """By eval: the base's in this run."""
         self._failures: dict[str, str] = {}
         """By eval: why too much of asking the base failed."""
         self.refused: dict[str, list[RegressionRecord]] = {}
@@ -212,7 +214,8 @@ class BaselineComparison:
                 return
             lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], in_code)
             terms = self._gate.terms(self._counted, len(lines))
-            verdicts = [not_comparable(baseline, here, line, terms) for line in lines]
+            # What requests took is known of no baseline; all else is compared with it.
+            verdicts = [not_comparable(baseline, here, line, terms) for line in lines if not line.is_speed]
             if refusals := [verdict for verdict in verdicts if verdict is not None]:
                 self.refused[eval_] = refusals
                 encoders = [other_encoders(baseline.scorers.get(name, ""), here.scorers[name]) for name in here.scorers]
@@ -226,7 +229,7 @@ class BaselineComparison:
     def hold(self, base: Evaluation, handle: ModelHandle, failure: str) -> None:
         """Compare what is evaluated from here on with what ``base`` came to in this run, unless asking it failed."""
         side = _side_of(base, handle, self._store)
-        self._recorded[side.eval] = side
+        self._recorded[side.eval], self._bases[side.eval] = side, base
         if failure:
             self._failures[side.eval] = f"of {handle.alias}, with which it is compared, {failure}"
 
@@ -294,6 +297,13 @@ class BaselineComparison:
 
     def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failure: str) -> RegressionRecord:
         here = self._side(evaluation)
+        if line.is_speed:
+            from pytest_audiobench.gate.speed import speed_regression
+
+            _check_group(here, line)
+            base = self._bases.get(here.eval)
+            timings = (base.timings if base else None, evaluation.timings)
+            return speed_regression(self._baseline(here.eval), here, timings, line, terms, failure)
         if failure:
             return failed_line(here, line, terms, failure)
         _check_group(here, line)

@@ -167,7 +167,7 @@ _AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "met
 
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
     mark, tone, status = formatting.VERDICTS[line.verdict]
-    unit = line.unit
+    unit = line.drop_unit
     fraction = unit in FRACTIONS
     headline = item.scorers[0].name if item.scorers else None
     return Change(
@@ -181,8 +181,8 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         subject=subject_text(line, headline),
         line=line_text(line, headline),
         group=formatting.group_text(line.group),
-        before=formatting.value_text(line.baseline, unit),
-        now=formatting.value_text(line.value, unit),
+        before=formatting.value_text(line.baseline, line.unit),
+        now=formatting.value_text(line.value, line.unit),
         drop=formatting.difference_text(line.drop, unit),
         interval=formatting.interval_text(line, POINTS if fraction else unit),
         bound=formatting.difference_text(line.bound, unit),

@@ -40,16 +40,22 @@ class Pair:
     """Two servers, and in which order they were asked. Each is wrong about so many of ten tones."""
 
     def __init__(self, manifest):
+        self.rows = self.rows_of(manifest)
+        self.wrong, self.behaviour, self.order = {"base": 0, "candidate": 0}, {}, []
+        self.wait_s, self.tokens = {"base": 0.0, "candidate": 0.0}, {"base": 1, "candidate": 1}
+        self.servers = {name: PEER.Peer(partial(self._behave, name)) for name in self.wrong}
+
+    @staticmethod
+    def rows_of(manifest):
         rows = [json.loads(row) for row in manifest.read_text().splitlines()]
         # Tones of one length have other options.
-        self.rows = {(row["choices"][0], n % 10): row for n, row in enumerate(rows)}
-        self.wrong, self.behaviour, self.order = {"base": 0, "candidate": 0}, {}, []
-        self.servers = {name: PEER.Peer(partial(self._behave, name)) for name in self.wrong}
+        return {(row["choices"][0], n % 10): row for n, row in enumerate(rows)}
 
     def _behave(self, name, call):
         if name in self.behaviour:
             return self.behaviour[name](call)
-        return PEER.Reply(PEER.completion(self.answer(name, call), prompt=10 + sum(call.heard) // 640))
+        usage = {"prompt": 10 + sum(call.heard) // 640, "completion_tokens": self.tokens[name]}
+        return PEER.Reply(PEER.completion(self.answer(name, call), **usage), wait_s=self.wait_s[name])
 
     def answer(self, name, call):
         if call.is_probe:
@@ -78,8 +84,8 @@ def pair(suite, monkeypatch):
         peer.stop()
 
 
-def run(suite, pair, *args, gate="candidate:base"):
-    return suite.run(*pair.models(concurrency=4), f"--ab-gate={gate}", *args, model=None)
+def run(suite, pair, *args, gate="candidate:base", concurrency=4):
+    return suite.run(*pair.models(concurrency=concurrency), f"--ab-gate={gate}", *args, model=None)
 
 
 def lines(record):
@@ -170,3 +176,54 @@ def test_what_is_no_pair_is_refused_before_anything_is_asked(suite, pair, gate, 
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     assert why in ran.stderr.str()
     assert not any(server.calls for server in pair.servers.values())
+
+
+SLOW_LINES = """
+[[threshold]]
+eval = "*"
+max_drop = "none"
+require = ["latency.drop <= 5%", "token_time.drop <= 400%", "tokens.drop <= 50%", "throughput.drop <= 5%",
+           "latency.p95.drop <= 5%", "first_token.drop <= 5%"]
+"""
+
+
+def test_a_slower_server_has_regressed_and_shorter_answers_are_said_beside_it(suite, pair):
+    suite.tones(70)
+    pair.rows = Pair.rows_of(suite.path / "data" / "tones.jsonl")
+    (suite.path / "audiobench.toml").write_text(SLOW_LINES)
+    pair.wait_s.update(candidate=0.1)
+    pair.tokens.update(base=10, candidate=5)
+    ran = run(suite, pair, "-k", "not again", concurrency=2)
+    assert ran.ret == 1
+    found = {line["metric"]: line for line in lines(suite.last()[0])["tones", "candidate"]}
+    statuses = {name: line["status"] for name, line in found.items() if name != "token_time"}
+    assert statuses == {
+        "latency": "regressed",
+        "throughput": "regressed",
+        "tokens": "pass",
+        "latency.p95": "not_comparable",
+        "first_token": "not_comparable",
+    }
+    latency = found["latency"]
+    # The first of 35 turns of two warms up.
+    assert (latency["pairs"], latency["clusters"], latency["unit"]) == (68, 34, "s")
+    assert latency["baseline"] < latency["value"]
+    assert latency["drop"] == pytest.approx(latency["value"] / latency["baseline"] - 1.0)
+    assert (latency["relative"], latency["margin"]) == (True, 0.05)
+    assert "; answers are 50.0 % shorter (" in latency["detail"]
+    assert found["tokens"]["drop"] == pytest.approx(-0.5)
+    # Slower by the request, and by twice as much by the token.
+    assert found["token_time"]["drop"] == pytest.approx(2.0 * latency["drop"] + 1.0)
+    assert found["latency.p95"]["detail"] == "unmeasured: of 68 requests fewer than 10 lie beyond p95"
+    assert "it is told of streams alone (stream=yes)" in found["first_token"]["detail"]
+    ran.stdout.fnmatch_lines(["*latency.drop <= 5%*"])
+
+
+def test_answers_of_the_store_are_not_timed_and_what_nobody_timed_is_not_green(suite, pair):
+    (suite.path / "audiobench.toml").write_text('[[threshold]]\neval = "*"\nrequire = ["latency.drop <= 50%"]\n')
+    run(suite, pair, "-k", "not again")
+    ran = run(suite, pair, "-k", "not again", "--ab-reuse")
+    assert ran.ret == 6
+    (line,) = [line for line in lines(suite.last()[0])["tones", "candidate"] if line["metric"] == "latency"]
+    assert line["status"] == "not_comparable"
+    assert line["detail"] == "unmeasured: of 40 pairs 0 were asked in this run, in turns of both, and timed"
