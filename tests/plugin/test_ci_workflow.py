@@ -318,8 +318,8 @@ def test_a_baseline_that_is_not_there_is_told_in_the_comment(runner):
 
 
 def test_the_documentation_holds_the_workflow_as_it_is():
-    text = (ROOT / "docs" / "ci.md").read_text()
-    assert f"```yaml\n{WORKFLOW.read_text()}```" in text
+    for page, workflow in (("ci", WORKFLOW), ("two-servers", TWO_SERVERS)):
+        assert f"```yaml\n{workflow.read_text()}```" in (ROOT / "docs" / f"{page}.md").read_text()
 
 
 @pytest.fixture(scope="module")

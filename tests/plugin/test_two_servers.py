@@ -115,6 +115,7 @@ def test_a_worse_server_has_regressed_against_the_base_of_the_same_run(suite, pa
     comment = suite.audiobench("comment", folder.name).stdout
     assert "regressed" in comment
     assert "the model base" in comment
+    assert "Without a regression line" not in comment
     # Four of each at a time, on the same samples; who was last in one round begins the next.
     turns = [list(turn) for _, turn in groupby(pair.order, key=lambda asked: asked[0])]
     assert [len(turn) for turn in turns] == [4, *[8] * 9, 4]
@@ -227,3 +228,17 @@ def test_answers_of_the_store_are_not_timed_and_what_nobody_timed_is_not_green(s
     (line,) = [line for line in lines(suite.last()[0])["tones", "candidate"] if line["metric"] == "latency"]
     assert line["status"] == "not_comparable"
     assert line["detail"] == "unmeasured: of 40 pairs 0 were asked in this run, in turns of both, and timed"
+
+
+def test_models_whose_batches_are_planned_have_whole_windows_for_turns(suite):
+    suite.tones(40)
+    suite.write(test_tones=EVALS)
+    models = [f"--ab-model={name}=tone:{name},log=asked.txt" for name in ("base", "candidate")]
+    run_of_two = suite.run(*models, "--ab-gate=candidate:base", "-k", "not again", model=None)
+    assert run_of_two.ret == 0
+    record, _ = suite.last()
+    (line,) = lines(record)["tones", "candidate"]
+    assert (line["pairs"], line["drop"], line["worse"]) == (40, 0.0, 0)
+    asked = Counter((suite.path / "asked.txt").read_text().splitlines())
+    assert asked.pop("load") == 2
+    assert asked == dict.fromkeys((f"tone-{n}" for n in range(40)), 2)
