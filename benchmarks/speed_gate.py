@@ -25,6 +25,7 @@ Load = Callable[[np.random.Generator, float], Callable[[float], float]]
 TURN = 16
 TYPICAL_S, LENGTHS_APART = 0.8, 0.5
 LEVELS = (0.05, 0.05 / 20)
+LINES: tuple[Statistic, ...] = ("mean", "total", "p50", "p95", "p99")
 
 
 def quiet(rng: np.random.Generator, seconds: float) -> Callable[[float], float]:
@@ -141,13 +142,13 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--samples", type=int, nargs="*", default=[320, 1000, 2000])
     parser.add_argument("--only", choices=WORLDS, nargs="*", default=[*WORLDS])
+    parser.add_argument("--lines", choices=LINES, nargs="*", default=LINES)
     arguments = parser.parse_args()
     repetitions, samples, worlds = arguments.repetitions, arguments.samples, arguments.only
-    statistics: tuple[Statistic, ...] = ("mean", "total", "p50", "p95", "p99")
     print("| load | requests | line | alarms at 0.05 | at 0.05 / 20 | 10 % slower is seen |\n|---|---|---|---|---|---|")
     for world in worlds:
         for n in samples:
-            for statistic in statistics:
+            for statistic in arguments.lines:
                 level = shares(world, n, statistic, repetitions, 1.0)
                 if level[0] is not None:
                     seen = shares(world, n, statistic, max(100, repetitions // 8), 1.1)
