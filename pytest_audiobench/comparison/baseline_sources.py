@@ -20,9 +20,11 @@ from pytest_audiobench.comparison.recorded_sides import RecordedSides, rescored_
 from pytest_audiobench.compat.answer_files import NO_TERMS, ReadingTerms
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
+from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.records.baseline import MOST_BYTES, BaselineFigure, BaselineHead, BaselineModel
 from pytest_audiobench.records.run import BaselineRecord, RunRecord
@@ -126,7 +128,7 @@ def _contents(record: RunRecord, alias: str, sides: Mapping[str, ComparableEval]
 
 
 LAST = "last"
-_RUN = "the run "
+_RUN, _MODEL = "the run ", "the model "
 _FORMS = "a baseline's FILE, a RUN's folder or name, last, REF:PATH in git, or a file of recorded answers"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -149,6 +151,8 @@ class Baseline:
     """What a reader of answers took for granted."""
     recorded: RecordedSides | None = None
     """Answers that another tool recorded, to be read as the eval reads its own; the models have no sides then."""
+    is_asked: bool = False
+    """Whether it is a model of the same run, whose sides are there when its answers are."""
 
     @property
     def only(self) -> Contents | None:
@@ -188,8 +192,25 @@ class Baseline:
 
 
 def source_text(source: str) -> str:
-    """``the baseline main.json``, or ``the run main``."""
-    return source if source.startswith(_RUN) else f"the baseline {source}"
+    """``the baseline main.json``, ``the run main``, or ``the model base``."""
+    return source if source.startswith((_RUN, _MODEL)) else f"the baseline {source}"
+
+
+def baseline_of_model(handle: ModelHandle, run: str, limit: int | None, epochs: int) -> Baseline:
+    """A model that ``run`` asks itself as a baseline, of which nothing is known yet."""
+    alias, text = handle.alias, digest(handle.spec)
+    model = BaselineModel(alias=alias, spec=handle.spec, digest=text, fingerprint={}, noise=None)
+    head = BaselineHead(
+        version=library_version("pytest-audiobench"),
+        run=run,
+        finished="",
+        hashes=pooled_hashes(()),
+        model=model,
+        limit=limit,
+        epochs=epochs,
+        missing=(),
+    )
+    return Baseline(f"{_MODEL}{alias}", alias, text, {alias: Contents(head, {}, {})}, is_asked=True)
 
 
 def baseline_from(

@@ -51,6 +51,7 @@ def answer_portions(
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
     kept: AnswerSpool | None = None,
     looks: bool = False,
+    turn: int = 0,
 ) -> Iterator[list[SampleAnswers]]:
     """Run every stage in turn, epoch by epoch, in hash order; a sample that failed takes no part in the next stage.
 
@@ -58,6 +59,9 @@ def answer_portions(
     windows (a few at a time for ``looks``), and ``kept`` has what was answered. Else all samples are one portion, and
     ``judges`` are by alias: rewriters have their turn after all epochs of the stages before them, so that one that
     fills a device is loaded once; judges once everything else is answered, one after the other.
+
+    With a ``turn`` a portion is so many samples, or a window where batches are planned; of samples that judges weigh
+    an empty one stands behind each model's stages.
     """
     if any(stage.role != "subject" for stage in protocol.stages):
         runs = [_StageRun(selection.dataset, selection.samples, [epoch]) for epoch in range(epochs)]
@@ -65,12 +69,15 @@ def answer_portions(
             for run in runs:
                 for stage in stages:
                     run.execute(stage, judges[stage.judge] if stage.judge else executor)
+            if turn:
+                yield []
         yield [answers for run in runs for answers in run.answers()]
         return
     kept = AnswerSpool(selection.samples) if kept is None else kept
     for epoch in range(epochs):
         repeated = {stage.name: _Repeated(kept, stage.name) for stage in protocol.stages}
-        for samples in sample_portions(selection.samples, looks):
+        turn_of = 1 if turn and executor.handle.planned else turn
+        for samples in sample_portions(selection.samples, looks, turn_of, not executor.handle.planned):
             run = _StageRun(selection.dataset, samples, [epoch])
             for stage in protocol.stages:
                 run.execute(stage, executor, repeated=repeated[stage.name])
@@ -79,14 +86,17 @@ def answer_portions(
             yield answers
 
 
-def sample_portions(samples: Sequence[SelectedSample], looks: bool = False) -> Iterator[list[SelectedSample]]:
-    """The samples in their order, some thousands at a time: whole windows, so that batches are those of all. With
-    ``looks`` the first window, and then as many as add a twentieth to what came before.
+def sample_portions(
+    samples: Sequence[SelectedSample], looks: bool = False, turn: int = 0, cuts_windows: bool = False
+) -> Iterator[list[SelectedSample]]:
+    """The samples in their order, some thousands or a ``turn`` at a time: whole windows, so that batches are those of
+    all, unless a turn ``cuts_windows``. With ``looks`` the first window, and then as many as add a twentieth to what
+    came before.
     """
     portion: list[SelectedSample] = []
-    most, before = (1 if looks else MOST_IN_MEMORY), 0
+    most, before = (1 if looks else turn or MOST_IN_MEMORY), 0
     for selected in samples:
-        if len(portion) >= most and selected.window != portion[-1].window:
+        if len(portion) >= most and (selected.window != portion[-1].window or (turn and cuts_windows)):
             yield portion
             before += len(portion)
             most = min(MOST_IN_MEMORY, before // _LOOKS_APART) if looks else most

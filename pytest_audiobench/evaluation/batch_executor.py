@@ -154,6 +154,8 @@ class BatchExecutor:
         self.counts = Counts()
         self.failed_canaries: list[SampleFailure] = []
         self.time = Time()
+        self.asked: set[str] | None = None
+        """The keys of the requests that the model has answered, where somebody wants to know them."""
         self._flights = BatchesInFlight(handle, self.time)
 
     def execute(
@@ -328,6 +330,10 @@ class BatchExecutor:
             def write(answers: _Answers, failures: _Failures, failed: dict[bytes, Response]) -> None:
                 written = self._store.put_batch(answers, failures, self._fresh)
                 self.counts.asked += len(answers)
+                if self.asked is not None:
+                    self.asked.update(
+                        r.key for r, key in zip(batch.requests, batch.keys, strict=True) if key in answers
+                    )
                 self.counts.noise += written.noise
                 self.counts.repaired += written.repaired
                 # A planned batch was asked whole: the answers that it had stand, whatever became of them now.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from itertools import islice
@@ -46,6 +46,7 @@ from pytest_audiobench.records.run import (
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.human_labels import HumanLabels
+    from pytest_audiobench.evaluation.timings import Timings
     from pytest_audiobench.protocols.prompt_sets import PromptSet
 _ERRORS_NAMED = 20
 _CANARIES_NAMED = 3
@@ -106,6 +107,8 @@ class EvalSpec:
     """Called then; what it gives is given the answers as they come."""
     looker: Callable[[Selection, Protocol], Look | None] = field(default=lambda selection, protocol: None)
     """Called then; by what it gives the eval may be stopped early. None: it is asked to its end."""
+    turn: int = 0
+    """How many samples are asked before another model has its turn; 0 where there is none."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +124,14 @@ class Evaluation:
     """The same rows by scorer, without what was asked and said."""
     lasting: int
     """Samples × epochs whose asking failed until a user acts."""
+    timings: Timings | None = None
+    """What was timed of it; None where no other model was asked in turns with it."""
 
 
-@collector_paused()
+Turns: TypeAlias = "Generator[None, None, Evaluation]"
+"""An evaluation that stops before its first request, and after each turn."""
+
+
 def evaluate(
     context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
@@ -132,6 +140,31 @@ def evaluate(
     Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a
     mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
+    return evaluate_in_turns([evaluation_in_turns(context, handle, spec, dataset, protocol)])[0]
+
+
+@collector_paused()
+def evaluate_in_turns(several: Sequence[Turns]) -> list[Evaluation]:
+    """The evaluations of ``several``, a turn of each after one of the others: who begins a round was last in the one
+    before, so that what drifts meets all alike. Raises as :func:`evaluate`, for the first that does.
+    """
+    finished: dict[int, Evaluation] = {}
+    order = list(range(len(several)))
+    while len(finished) < len(several):
+        for place in order:
+            if place not in finished:
+                try:
+                    next(several[place])
+                except StopIteration as end:
+                    finished[place] = end.value
+        order.reverse()
+    return [finished[place] for place in sorted(finished)]
+
+
+def evaluation_in_turns(
+    context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
+) -> Turns:
+    """What :func:`evaluate` does, in turns."""
     protocol, cautions = _configured_protocol(protocol, context, dataset.name)
     if dataset.withheld:
         protocol = protocol.without_references()
@@ -149,21 +182,40 @@ def evaluate(
     spec.ready(selection, protocol)
     keep = None if spec.keeper is None else spec.keeper(selection, protocol)
     look = spec.looker(selection, protocol)
-    progress = _RunningScore(spec.progress, len(selection.samples), protocol.scorers[0], look is not None)
+    in_portions = look is not None or bool(spec.turn)
+    progress = _RunningScore(spec.progress, len(selection.samples), protocol.scorers[0], in_portions)
     executor = context.executor(handle, spec.nodeid, progress)
     judges = judge_executors(context, protocol, spec.nodeid, progress)
     spool = AnswerSpool(selection.samples)
     answers: Sequence[SampleAnswers] = spool
-    portions = answer_portions(selection, protocol, executor, context.epochs, judges, spool, look is not None)
+    timings = None
+    if spec.turn:
+        from pytest_audiobench.evaluation.timings import Timings
+
+        timings = Timings(executor)
+    yield
+    portions = answer_portions(
+        selection, protocol, executor, context.epochs, judges, spool, look is not None, spec.turn
+    )
     # What a scorer makes of all answers at once is known when all are there.
     if dataset.left_out or any(scorer.together for scorer in protocol.scorers):
-        answers = [sample for portion in portions for sample in portion if sample.sample_id not in dataset.left_out]
-        portions = iter([answers])
+        whole: list[SampleAnswers] = []
+        for portion in portions:
+            whole += [sample for sample in portion if sample.sample_id not in dataset.left_out]
+            if timings is not None:
+                timings.add(portion)
+                yield
+        answers, portions = whole, iter([whole])
         if dataset.left_out:
             selection = selection.without(dataset.left_out)
     sheet = ScoreSheet(protocol, selection, context.epochs)
     digest, tally, stopped = ItemDigest(protocol), _Tally(handle.listens), None
     for portion in portions:
+        if timings is not None and answers is spool:
+            timings.add(portion)
+            yield
+            if not portion:
+                continue
         rows = sheet.add(portion)
         digest.add(portion)
         tally.add(portion)
@@ -241,20 +293,22 @@ def evaluate(
         unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
         warnings += unreadable.alarm() if wants_answers(perturbation) else []
     result = Result(replace(record, warnings=warnings), scores, protocol.scorers)
-    return Evaluation(result, selection, protocol, answers, scores.rows, scores.columns, tally.lasting)
+    return Evaluation(result, selection, protocol, answers, scores.rows, scores.columns, tally.lasting, timings)
 
 
 class _RunningScore:
     """How far an eval has come: of one in portions in all, and what its headline comes to so far."""
 
-    def __init__(self, report: Callable[[int, int, str], None], samples: int, scorer: Scorer, looks: bool) -> None:
-        self._parted = looks or samples > MOST_IN_MEMORY
+    def __init__(
+        self, report: Callable[[int, int, str], None], samples: int, scorer: Scorer, in_portions: bool
+    ) -> None:
+        self._in_portions = in_portions or samples > MOST_IN_MEMORY
         self._report, self._samples, self._kind = report, samples, metric_kind(scorer.metrics[0])
         self._added, self._top, self._whole, self._figure = 0, 0.0, 0.0, ""
 
     def __call__(self, done: int, total: int) -> None:
         before = self._added % max(1, self._samples)
-        self._report(before + done, self._samples if self._parted else total, self._figure)
+        self._report(before + done, self._samples if self._in_portions else total, self._figure)
 
     def add(self, rows: Sequence[ScoredSample]) -> None:
         """Take in the headline's rows of a portion."""

@@ -61,6 +61,11 @@ class ModelHandle:
         """Whether its weights fill a device of this process."""
         return bool(getattr(self._model, "in_process", False))
 
+    def cost_usd(self, usage: Mapping[str, int]) -> float | None:
+        """What a request of that usage cost; None where the model has no prices, or the usage tells too little."""
+        told: Callable[[Mapping[str, int]], float | None] | None = getattr(self._model, "cost_usd", None)
+        return None if told is None else told(usage)
+
     def can_judge(self, judging: str) -> bool:
         """Whether it can be asked that judging's prompt: a server that only scores by a rubric knows one."""
         known: tuple[str, ...] | None = getattr(self._model, "judgings", None)

@@ -109,7 +109,8 @@ def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[
 
 
 def _regression_row(record: RegressionRecord, headline: str | None) -> _RegressionRow:
-    percent = 100.0 if record.unit in FRACTIONS else 1.0
+    percent = 100.0 if record.relative or record.unit in FRACTIONS else 1.0
+    sign = "%" if record.relative else "pp"
     drop, lower, upper, bound = (
         "" if value is None else f"{percent * value:.1f}" if percent > 1.0 else value_text(value)
         for value in (record.drop, record.lower, record.upper, record.bound)
@@ -118,9 +119,9 @@ def _regression_row(record: RegressionRecord, headline: str | None) -> _Regressi
     return _RegressionRow(
         metric=_clean(subject_text(record, headline)),
         change=f"{value_text(record.baseline)} → {value_text(record.value)}" if both else "–",
-        drop=drop + "pp" * (percent > 1.0 and bool(drop)),
+        drop=drop + sign * (percent > 1.0 and bool(drop)),
         interval=f"[{lower}, {upper}]" if lower and upper else "",
-        bound=bound + "pp" * (percent > 1.0 and bool(bound)),
+        bound=bound + sign * (percent > 1.0 and bool(bound)),
         margin=margin_text(record),
         p=p_text(record.p).removeprefix("= ") if record.p is not None else "",
         n=f"{record.pairs}{f' in {record.clusters}' if record.clusters is not None else ''}",

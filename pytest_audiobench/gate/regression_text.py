@@ -49,9 +49,13 @@ def p_text(p: float | None) -> str:
 
 
 def amount(record: RegressionRecord, value: float | None) -> str:
-    """A drop in words: points of a hundred for what is kept as a fraction, else a number in the metric's unit."""
+    """A drop in words: points of a hundred for what is kept as a fraction, a percentage of the baseline's value, or a
+    number in the metric's unit.
+    """
     if value is None:
         return "an unknown amount"
+    if record.relative:
+        return f"{100.0 * value:.1f} %"
     if record.unit in FRACTIONS:
         return f"{100.0 * value:.1f} points"
     return f"{digits_text(value, 3)} {record.unit}".rstrip()
@@ -99,4 +103,6 @@ def margin_text(record: RegressionRecord) -> str:
     """The margin as it is written: ``1pp``, or a plain number in the metric's unit."""
     if record.margin is None:
         return "?"
+    if record.relative:
+        return f"{100.0 * record.margin:g}%"
     return f"{100.0 * record.margin:g}pp" if record.unit in FRACTIONS else f"{record.margin:g}"

@@ -1,7 +1,9 @@
 r"""The text of a threshold: ``accuracy >= 0.55``, ``wer.upper <= 12%``, ``accuracy[hop=multi,label=cat] >= 0.3``.
 
     threshold = what [ ".lower" | ".upper" ] operator limit | what ".drop" "<=" margin
-    what      = metric [ "[" field "=" value { "," field "=" value } "]" ]
+              | speed [ ".p50" | ".p95" | ".p99" ] [ group ] ".drop" "<=" number "%"
+    what      = metric [ group ]
+    group     = "[" field "=" value { "," field "=" value } "]"
     operator  = ">=" | ">" | "<=" | "<"
     limit     = number [ "%" | "pp" ]
     margin    = number [ "pp" ]
@@ -29,6 +31,10 @@ FORM = (
     "accuracy.drop <= 1pp"
 )
 
+SPEED = ("latency", "first_token", "rtf", "token_time", "throughput", "tokens", "cost")
+"""What a request took, by which two models of one run are compared: a drop is a share of what the other took."""
+QUANTILES = ("p50", "p95", "p99")
+
 _QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"', re.DOTALL)
 _BARE = re.compile(r'[^\s,=\[\]"](?:[^,=\[\]"]*[^\s,=\[\]"])?', re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?:(?=pp)|(?![0-9A-Za-z.]))")
@@ -41,6 +47,11 @@ class ParsedDrop(NamedTuple):
     metric: str
     group: Group
     margin: str
+
+    @property
+    def is_speed(self) -> bool:
+        """Whether the metric is of :data:`SPEED`: a percentage alone makes it so."""
+        return self.margin.endswith("%")
 
 
 class Parsed(NamedTuple):
@@ -57,11 +68,16 @@ def parse(text: str) -> Parsed | ParsedDrop:
     """The parts of a threshold. Raises UsageError with the place of the first mistake and the accepted form."""
     reader = _Reader(text)
     metric = reader.take(re.compile(NAME), "the name of a metric")
+    if quantile := metric in SPEED and reader.quantile():
+        metric += f".{quantile}"
     group = reader.group() if reader.accept("[") else ()
-    bound = reader.take(re.compile("lower|upper|drop"), "lower, upper or drop") if reader.accept(".") else "value"
+    bounds = re.compile("drop" if quantile else "lower|upper|drop"), "drop" if quantile else "lower, upper or drop"
+    if quantile and not reader.text.startswith(".", reader.at):
+        reader.fail(f".drop, since {metric} is only compared with another model's")
+    bound = reader.take(*bounds) if reader.accept(".") else "value"
     if bound == "drop":
         reader.take(re.compile("<="), "<= after a drop, which is compared with a margin,")
-        return ParsedDrop(metric, group, reader.margin())
+        return ParsedDrop(metric, group, reader.margin(metric.partition(".")[0] in SPEED, bool(quantile)))
     operator = reader.take(re.compile(r">=|<=|>(?![>=])|<(?![<=>])"), "one of >=, >, <=, <")
     limit = reader.limit()
     reader.end()
@@ -132,8 +148,24 @@ class _Reader:
             self.fail("a finite number")
         return limit
 
-    def margin(self) -> str:
+    def quantile(self) -> str:
+        """Which quantile stands here, "" for none."""
+        match = re.compile(rf"\.\s*({'|'.join(QUANTILES)})\b").match(self.text, self.at)
+        if match is None:
+            return ""
+        self.at = match.end()
+        self._skip()
+        return match[1]
+
+    def margin(self, may_be_speed: bool, is_speed: bool) -> str:
         rest = self.text[self.at :].strip()
+        if is_speed or (may_be_speed and rest.endswith("%")):
+            if _SHARE.fullmatch(rest) is None:
+                raise UsageError(
+                    f"the threshold {self.text[:80]!r} has no margin: {rest[:40]!r} is no percentage of what the other "
+                    "model took, such as 5%"
+                )
+            return rest
         try:
             read_margin(rest)
         except UsageError as error:
@@ -161,6 +193,7 @@ class _Reader:
             self.at += 1
 
 
+_SHARE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%")
 MARGIN_FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
 _MARGIN = re.compile(r"\s*(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>pp)?\s*")
 

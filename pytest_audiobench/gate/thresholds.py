@@ -98,6 +98,8 @@ def parse_threshold(text: str) -> Threshold | Line:
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
     parts = parse(text)
+    if isinstance(parts, ParsedDrop) and parts.is_speed:
+        return Line(*parts)
     try:
         kind = metric_kind(parts.metric)
     except UsageError as error:
@@ -223,6 +225,11 @@ class Line(NamedTuple):
     """May name another scorer as ``scorer``."""
     margin: str = MARGIN
     """As it was written."""
+
+    @property
+    def is_speed(self) -> bool:
+        """Whether it is on what requests took, which only two models of one run can be compared by."""
+        return self.margin.endswith("%")
 
     @property
     def text(self) -> str:

@@ -143,7 +143,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ids = [pytest.HIDDEN_PARAM, *names[1:]]
         metafunc.parametrize(PERTURBATION, names, ids=ids, indirect=True)
     models = options.models_of(metafunc.config)
-    if len(models) > 1:
+    if len(models) > 1 and options.gate_of(metafunc.config) is None:
         from pytest_audiobench.plugin.error_mapping import user_errors
 
         with user_errors():

@@ -31,7 +31,16 @@ from pytest_audiobench.errors import (
 )
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Counts
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, Keeper, evaluate, judge_executors
+from pytest_audiobench.evaluation.evaluate import (
+    EvalSpec,
+    Evaluation,
+    Keeper,
+    Turns,
+    evaluate,
+    evaluate_in_turns,
+    evaluation_in_turns,
+    judge_executors,
+)
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.result import Result, as_metric
@@ -129,6 +138,8 @@ class Evaluator:
         self._asked_again: dict[str, list[Counts]] = {}
         """How many answers each evaluation was given to its questions asked again."""
         self._evaluations: list[Evaluation] = []
+        self._bases: list[tuple[Evaluation, ModelHandle]] = []
+        """The evaluations of the model that this one is compared with in the same run."""
         self._sharded: dict[str, ShardedEval] = {}
         """What is noted of each evaluation in a run of several machines, by its name."""
         self._refused: list[ItemRecord] = []
@@ -331,7 +342,7 @@ class Evaluator:
             suite=self._eval_item.suite,
             places=self._session.places(Path(self._item.path).parent),
             samples=samples,
-            part=len(self._records),
+            part=len(self._records) + len(self._bases),
             control=control,
             shard=None if self._requirements.drawn else self._session.shard,
             progress=self._session.progress.of(eval_),
@@ -386,31 +397,79 @@ class Evaluator:
         return evaluation.result
 
     def _evaluation(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Evaluation:
+        with ExitStack() as files:
+            if self._session.options.gate is not None and not item.control:
+                return self._evaluation_beside(dataset, protocol, item, files)
+            return evaluate_in_turns([self._turns(self._handle, dataset, protocol, item, files)])[0]
+
+    def _evaluation_beside(self, dataset: Dataset, protocol: Protocol, item: EvalSpec, files: ExitStack) -> Evaluation:
+        """The evaluation, with that of the base beside it: in turns, or one after the other where each fills a device
+        of this process. Raises NotComparable where one of the two cannot be asked such an eval.
+        """
+        session = self._session
+        assert session.options.gate is not None
+        base = session.handle(session.options.gate[1])
+        handles = [base, session.handle(self._handle.alias)]
+        in_turns = not any(handle.in_process for handle in handles)
+        # As many as are asked at once, so that both meet each burst of a machine's load.
+        turn = max(handle.limits.max_batch for handle in handles) if in_turns else 0
+        several, unsuitable = [], dict[str, UnsuitableModel]()
+        for handle in handles:
+            spec = dataclasses.replace(item, turn=turn, part=item.part + (handle is not base))
+            if handle is base:
+                progress = session.progress.of(f"{item.eval} ({base.alias})")
+                spec = dataclasses.replace(spec, progress=progress, ready=lambda selection, protocol: None)
+            several.append(self._turns(handle, dataset, protocol, spec, files))
+            try:
+                next(several[-1])
+            except UnsuitableModel as error:
+                unsuitable[handle.alias] = error
+        if handles[0].digest == handles[1].digest:
+            raise UsageError(
+                f"{base.alias} and {self._handle.alias} are one model (the same weights, address or command), so that "
+                "nothing would be compared"
+            )
+        if len(unsuitable) == len(handles):
+            raise unsuitable[self._handle.alias]
+        for alias, why in unsuitable.items():
+            raise NotComparable(
+                f"{item.eval} is not comparable, and nothing was asked: {alias} cannot be asked it ({why}), and the "
+                "other model can; leave it out by -k"
+            )
+        groups = [several] if in_turns else [[each] for each in several]
+        of_base, own = (evaluation for group in groups for evaluation in evaluate_in_turns(group))
+        self._bases.append((of_base, base))
+        self._requirements.hold(of_base, base)
+        session.announce(base)
+        return own
+
+    def _turns(
+        self, handle: ModelHandle, dataset: Dataset, protocol: Protocol, item: EvalSpec, files: ExitStack
+    ) -> Turns:
         """Its lines are written as the answers come: the answers of a long eval do not fit into the memory."""
         record = ItemRecord(
             index=item.index,
             nodeid=item.nodeid,
             eval=item.eval,
             suite=item.suite,
-            model=self._handle.alias,
+            model=handle.alias,
             part=item.part,
         )
         parts = self._session.place.parts
-        with ExitStack() as files:
 
-            def keeper(selection: Selection, protocol: Protocol) -> Keeper:
-                self._session.place.open()
-                writer = item_lines(record.eval, record.model, selection, protocol)
-                add = files.enter_context(_lines_on_disk(parts, stem(record)))
+        def keeper(selection: Selection, protocol: Protocol) -> Keeper:
+            self._session.place.open()
+            writer = item_lines(record.eval, record.model, selection, protocol)
+            add = files.enter_context(_lines_on_disk(parts, stem(record)))
 
-                def keep(answers: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> None:
-                    with disk_errors(parts):
-                        add(writer.lines(answers, rows))
+            def keep(answers: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> None:
+                with disk_errors(parts):
+                    add(writer.lines(answers, rows))
 
-                return keep
+            return keep
 
-            own = dataclasses.replace(item, keeper=keeper)
-            return evaluate(self._session.bench, self._handle, own, dataset, protocol)
+        own = dataclasses.replace(item, keeper=keeper)
+        return evaluation_in_turns(self._session.bench, handle, own, dataset, protocol)
 
     def _whose_answers(self, eval_: str, whole: bool = False) -> AbstractContextManager[None]:
         """Names the shards whose answers to that evaluation are missing; of what one asks as a ``whole``, that one."""
@@ -653,6 +712,9 @@ class Evaluator:
         with test_errors():
             try:
                 with disk_errors(self._session.place.folder):
+                    for base, handle in self._bases:
+                        self._remember(base.result.record, handle, 0)
+                        finish_part(self._session.place.parts, base.result.record, ())
                     for evaluation in self._evaluations:
                         self._write(evaluation.result.record, outcome, message, evaluation)
                     for record in self._refused:
@@ -681,10 +743,8 @@ class Evaluator:
                 with test_errors():
                     text = write_submission(self._session.place.folder, evaluation, places)
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
-            if not evaluation.selection.limited:
-                prompt, sets = self._session.options.prompt, self._session.prompts
-                again = sum(counts.asked + counts.known for counts in self._asked_again.get(record.eval, ()))
-                remember(self._session.bench.store, self._handle, self._eval_item.eval, record, prompt, sets, again)
+            again = sum(counts.asked + counts.known for counts in self._asked_again.get(record.eval, ()))
+            self._remember(record, self._handle, again)
         for counts in self._asked_again.get(record.eval, ()):
             record = replace(record, asking=_with(record.asking, counts))
         if self._as_it_is is not None and record.eval == self._as_it_is[2].eval:
@@ -695,6 +755,12 @@ class Evaluator:
         else:
             finish_part(self._session.place.parts, record, compared)
         self._item.user_properties.extend(properties(record))
+
+    def _remember(self, record: ItemRecord, handle: ModelHandle, again: int) -> None:
+        """Leave a note of what an evaluation took, for the plans of later runs."""
+        if not record.limited:
+            prompt, sets = self._session.options.prompt, self._session.prompts
+            remember(self._session.bench.store, handle, self._eval_item.eval, record, prompt, sets, again)
 
 
 def _with(asking: AskingRecord, again: Counts) -> AskingRecord:

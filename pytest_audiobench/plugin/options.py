@@ -19,6 +19,7 @@ EARLY_STOP = "early-stop"
 DEFAULT_MODEL = "baseline:listener"
 ASKING = (
     "--ab-baseline",
+    "--ab-gate",
     "--ab-corrections",
     "--ab-require",
     "--ab-scorer",
@@ -116,6 +117,11 @@ _VALUES = {
         "FILE|RUN|last|REF:PATH",
         "compare every eval with this: a baseline file, an earlier run, the last one, a file of a git ref, "
         "or answers that another tool recorded",
+    ),
+    "gate": (
+        "CANDIDATE:BASE",
+        "ask two models of --ab-model, by their aliases, the same samples in turns, and compare the first with the "
+        "second as with a baseline (docs/two-servers.md)",
     ),
     "max-drop": (
         "MARGIN",
@@ -218,6 +224,8 @@ class Options(NamedTuple):
     max_cost_usd: float | None
     max_requests: int | None
     baseline: str
+    gate: tuple[str, str] | None
+    """The aliases of the candidate, and of the base that it is compared with."""
     max_drop: str
     alpha: float
     early_stop: bool
@@ -292,6 +300,7 @@ def read_options(config: pytest.Config) -> Options:
         max_cost_usd=_decimal(config, "max-cost"),
         max_requests=_whole_number(config, "max-requests", least=1),
         baseline=_value(config, "baseline"),
+        gate=gate_of(config),
         max_drop=_value(config, "max-drop").strip(),
         alpha=_share(config, "alpha", 0.05, most=0.5),
         early_stop=_flag(config, EARLY_STOP),
@@ -362,6 +371,19 @@ def apply_run_file(config: pytest.Config) -> list[str]:
 def models_of(config: pytest.Config) -> tuple[str, ...]:
     """The models' specs, alone: collection asks for each test."""
     return _list(config, "model") or (DEFAULT_MODEL,)
+
+
+def gate_of(config: pytest.Config) -> tuple[str, str] | None:
+    """The two aliases of ``--ab-gate``, alone: collection asks for each test. Raises pytest.UsageError for others."""
+    if not (text := _value(config, "gate").strip()):
+        return None
+    candidate, _, base_ = text.partition(":")
+    if not candidate or not base_ or candidate == base_:
+        raise pytest.UsageError(f"--ab-gate takes CANDIDATE:BASE, two different aliases of --ab-model, not {text!r}")
+    for option, why in (("baseline", "a run is compared with one thing"), ("shard", "both are asked by one machine")):
+        if _value(config, option):
+            raise pytest.UsageError(f"--ab-gate and --ab-{option} do not go together: {why}; leave one out")
+    return candidate, base_
 
 
 def perturbations_of(config: pytest.Config, test: pytest.Collector | pytest.Item | None = None) -> tuple[str, ...]:

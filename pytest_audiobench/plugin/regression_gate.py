@@ -121,6 +121,8 @@ class Gate:
         Raises UsageError where the baseline holds no selected eval, and where one of them is by another encoder than
         the run's.
         """
+        if self.baseline.is_asked:
+            return [], []
         if self.baseline.recorded is not None:
             return self._recorded_coverage(sorted(set(selected)), list(aliases))
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
@@ -194,6 +196,10 @@ class BaselineComparison:
         self._counted = max(1, gate.declared(eval_, handle.alias, in_code))
         self._sides: dict[str, ComparableEval] = {}
         self._recorded: dict[str, ComparableEval] = {}
+        self._bases: dict[str, Evaluation] = {}
+        """By eval: the base's in this run."""
+        self._failures: dict[str, str] = {}
+        """By eval: why too much of asking the base failed."""
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
         self._looks: dict[str, Looks] = {}
@@ -215,7 +221,8 @@ class BaselineComparison:
                 return
             lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], in_code)
             terms = self._gate.terms(self._counted, len(lines))
-            verdicts = [not_comparable(baseline, here, line, terms) for line in lines]
+            # What requests took is known of no baseline; all else is compared with it.
+            verdicts = [not_comparable(baseline, here, line, terms) for line in lines if not line.is_speed]
             if refusals := [verdict for verdict in verdicts if verdict is not None]:
                 self.refused[eval_] = refusals
                 encoders = [other_encoders(baseline.scorers.get(name, ""), here.scorers[name]) for name in here.scorers]
@@ -258,6 +265,13 @@ class BaselineComparison:
 
         return looker
 
+    def hold(self, base: Evaluation, handle: ModelHandle, failure: str) -> None:
+        """Compare what is evaluated from here on with what ``base`` came to in this run, unless asking it failed."""
+        side = _side_of(base, handle, self._store)
+        self._recorded[side.eval], self._bases[side.eval] = side, base
+        if failure:
+            self._failures[side.eval] = f"of {handle.alias}, with which it is compared, {failure}"
+
     def _read(self, here: ComparableEval, slice_: Selection, protocol: Protocol) -> None:
         """Read recorded answers as the eval will read its own."""
         if (recorded := self._gate.baseline.recorded) is not None:
@@ -283,7 +297,8 @@ class BaselineComparison:
             verdicts.append([])
             for line in lines:
                 try:
-                    verdicts[-1].append(self._verdict(evaluation, line, terms, failure))
+                    why = failure or self._failures.get(evaluation.result.record.eval, "")
+                    verdicts[-1].append(self._verdict(evaluation, line, terms, why))
                 except UsageError as error:
                     mistakes[str(error)] = None
         return verdicts, list(mistakes)
@@ -326,6 +341,13 @@ class BaselineComparison:
 
     def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failure: str) -> RegressionRecord:
         here = self._side(evaluation)
+        if line.is_speed:
+            from pytest_audiobench.gate.speed import speed_regression
+
+            _check_group(here, line)
+            base = self._bases.get(here.eval)
+            timings = (base.timings if base else None, evaluation.timings)
+            return speed_regression(self._baseline(here.eval), here, timings, line, terms, failure)
         if failure:
             return failed_line(here, line, terms, failure)
         _check_group(here, line)
@@ -334,11 +356,16 @@ class BaselineComparison:
         return regression_of(self._baseline(here.eval), here, line, terms)
 
     def _side(self, evaluation: Evaluation) -> ComparableEval:
-        record = evaluation.result.record
-        if record.eval not in self._sides:
-            side = comparable_eval(record, in_columns(comparable_rows(record, evaluation.rows)), spec=self._handle.spec)
-            self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
-        return self._sides[record.eval]
+        eval_ = evaluation.result.record.eval
+        if eval_ not in self._sides:
+            self._sides[eval_] = _side_of(evaluation, self._handle, self._store)
+        return self._sides[eval_]
+
+
+def _side_of(evaluation: Evaluation, handle: ModelHandle, store: Store) -> ComparableEval:
+    record = evaluation.result.record
+    side = comparable_eval(record, in_columns(comparable_rows(record, evaluation.rows)), spec=handle.spec)
+    return replace(side, noise=stored_noise(store, handle))
 
 
 def _taken_together(selection: Selection, protocol: Protocol) -> str:

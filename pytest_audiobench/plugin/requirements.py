@@ -296,6 +296,11 @@ class Requirements:
             return None
         return compared_lines(evaluation.result.record, self._baseline.pairs(evaluation))
 
+    def hold(self, base: Evaluation, handle: ModelHandle) -> None:
+        """Compare the evaluation with that of another model, the ``base``, which was asked the same in this run."""
+        assert self._baseline is not None
+        self._baseline.hold(base, handle, asking_failure(base.result, self._session.options.max_errors))
+
     def _bounds_of_agreement(self, record: ItemRecord) -> list[Threshold]:
         """What ``--ab-human-kappa`` requires of each judge whose verdicts people labelled."""
         bound = self._session.options.human_kappa

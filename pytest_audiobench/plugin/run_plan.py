@@ -118,8 +118,10 @@ def plan_lines(shared: EvalSession, selected: Sequence[pytest.Item], local: Coll
         exact = {(size.eval, size.model) for size in sizes if size.chosen in chosen}
         # Where it never ran in the run's sets, what it took in its own words says how many samples it has.
         sizes = [size for size in sizes if size.chosen in (chosen if (size.eval, size.model) in exact else {""})]
-        for alias, items in groupby(by_alias, key=lambda item: item.stash[ITEM].alias or first):
-            lines.append(_line(shared, alias, list(items), sizes, shared.specs[alias].kind in local))
+        for asked, items in groupby(by_alias, key=lambda item: item.stash[ITEM].alias or first):
+            own = list(items)
+            for alias in shared.options.gate or (asked,):
+                lines.append(_line(shared, alias, own, sizes, shared.specs[alias].kind in local))
     return lines
 
 

@@ -69,8 +69,18 @@ class EvalSession:
 
     @cached_property
     def specs(self) -> Mapping[str, ModelSpec]:
-        """The models by alias, in the order given."""
-        return {spec.alias: spec for spec in parse_specs(self.options.models)}
+        """The models by alias, in the order given; of two that are compared the candidate first. Raises UsageError for
+        others than the two.
+        """
+        specs = {spec.alias: spec for spec in parse_specs(self.options.models)}
+        if (pair := self.options.gate) is None:
+            return specs
+        if specs.keys() != set(pair):
+            raise UsageError(
+                f"--ab-gate={':'.join(pair)} compares two models, and --ab-model gives {', '.join(specs)}: name both "
+                "as ALIAS=SPEC, and no other"
+            )
+        return {alias: specs[alias] for alias in pair}
 
     @cached_property
     def judge_specs(self) -> Mapping[str, ModelSpec]:
@@ -129,6 +139,13 @@ class EvalSession:
                 raise UsageError(f"--ab-max-drop: {error}, or none for declared lines only") from None
         if options.early_stop and not worker_input(self.config):
             check_early_stop(self.config, options)
+        if options.gate is not None:
+            from pytest_audiobench.comparison.baseline_sources import baseline_of_model
+            from pytest_audiobench.plugin.regression_gate import Gate
+
+            alias = options.gate[1]
+            baseline = baseline_of_model(self.handle(alias), self.place.run, options.limit, options.epochs)
+            return Gate(baseline, options, self.rules, self.encoder)
         if not options.baseline or options.is_part:
             return None
         from pytest_audiobench.comparison.baseline_sources import baseline_from
@@ -228,10 +245,12 @@ class EvalSession:
         return commit_of(self.config.rootpath)
 
     def handle(self, alias: str | None) -> ModelHandle:
-        """The model of that alias, or the only one. At most one is loaded at a time."""
+        """The model of that alias, or the only one. At most one is loaded at a time, but for two behind servers that
+        are compared.
+        """
         spec = self.specs[alias] if alias is not None else next(iter(self.specs.values()))
         for other in self._handles.values():
-            if other.alias != spec.alias:
+            if other.alias != spec.alias and (other.in_process or self.options.gate is None):
                 other.close()
         if spec.alias not in self._handles:
             self._handles[spec.alias] = self._handle_on(spec)

@@ -119,6 +119,13 @@ class RegressionRecord(Record, frozen=True):
     """Of "it is no better": p at a margin of 0 with the two sides exchanged."""
     q_better: Number | None = None
     """``p_better`` adjusted over the run's lines by Holm's method, apart from their regressions."""
+    relative: bool = False
+    """Whether drop, bounds and margin are shares of the baseline's value: those of what requests took are."""
+
+    @property
+    def drop_unit(self) -> str:
+        """The unit of drop, bounds and margin: "%" for what is ``relative``."""
+        return "%" if self.relative else self.unit
 
     @property
     def verdict(self) -> LineVerdict:

@@ -93,6 +93,8 @@ def changes(record: RunRecord) -> Changes | None:
     worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
     # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
+    # A model of the same run is what others are compared with.
+    base = record.baseline.model if record.baseline is not None and record.baseline.run == record.run else None
     unchecked = max([line.lines for line in lines], default=len(lines)) - len(lines)
     return Changes(
         mark=mark,
@@ -105,7 +107,9 @@ def changes(record: RunRecord) -> Changes | None:
         digest="" if record.baseline is None else record.baseline.digest,
         lines=changed_lines(record.items),
         without_line=tuple(
-            (item.eval, item.model) for item in record.items if not item.regressions and not item.control
+            (item.eval, item.model)
+            for item in record.items
+            if not item.regressions and not item.control and item.model != base
         ),
     )
 
@@ -167,7 +171,7 @@ _AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "met
 
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
     mark, tone, status = formatting.VERDICTS[line.verdict]
-    unit = line.unit
+    unit = line.drop_unit
     fraction = unit in FRACTIONS
     headline = item.scorers[0].name if item.scorers else None
     return Change(
@@ -181,8 +185,8 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         subject=subject_text(line, headline),
         line=line_text(line, headline),
         group=formatting.group_text(line.group),
-        before=formatting.value_text(line.baseline, unit),
-        now=formatting.value_text(line.value, unit),
+        before=formatting.value_text(line.baseline, line.unit),
+        now=formatting.value_text(line.value, line.unit),
         drop=formatting.difference_text(line.drop, unit),
         interval=formatting.interval_text(line, POINTS if fraction else unit),
         bound=formatting.difference_text(line.bound, unit),

@@ -39,6 +39,9 @@ WIDTH = 80
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
+RELATIVE = "%"
+"""The unit of differences that are shares of one of the two values."""
+
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 _COMMAND = re.compile(r"^\s*::|##\[")
 
@@ -68,6 +71,8 @@ def difference_text(difference: float | None, unit: str) -> str:
     """``+1.3 points`` between two values of a fraction, else four digits, a sign and the unit; a dash where unknown."""
     if difference is None:
         return "–"
+    if unit == RELATIVE:
+        return f"{round(100 * difference, 1) + 0.0:+.1f} %"
     if unit in FRACTIONS:
         return value_text(difference, POINTS)
     return f"{digits_text(difference, 4, '+')} {unit}".rstrip()
@@ -78,7 +83,7 @@ def interval_text(figure: Interval, unit: str) -> str:
     lower, upper = figure.lower, figure.upper
     if lower is None or upper is None:
         return ""
-    if unit == POINTS:
+    if unit in (POINTS, RELATIVE):
         return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
     if unit in PERCENT_UNITS:
         return f"{100 * lower:.1f} to {100 * upper:.1f}"
@@ -87,7 +92,8 @@ def interval_text(figure: Interval, unit: str) -> str:
 
 def axis_value(value: float | None, unit: str) -> float | None:
     """Where a value lies on an axis in the unit in which it is read, to six digits: 87.5 for a share of 0.875."""
-    return None if value is None else float(f"{(100 * value if unit in FRACTIONS else value):.6g}")
+    is_fraction = unit == RELATIVE or unit in FRACTIONS
+    return None if value is None else float(f"{(100 * value if is_fraction else value):.6g}")
 
 
 def unit_text(unit: str) -> str:

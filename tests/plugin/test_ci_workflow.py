@@ -1,9 +1,10 @@
-"""The ready workflow for GitHub Actions: its very steps, run one after the other as a runner does.
+"""The ready workflows for GitHub Actions: their very steps, run one after the other as a runner does.
 
 A scratch repository holds an eval, a checkpoint and a baseline on its main branch; pull requests change the checkpoint.
-Every ``run:`` of ``examples/ci/audiobench.yml`` is executed as it is written. What GitHub or the network would do is
-stood in for: checkout by a clone, setup-python by the Python that runs this test, the cache and the artifacts by
-folders, ``pip install`` by a command that checks what it is asked for, and ``gh`` by one that keeps comments in a file.
+Every ``run:`` of ``examples/ci/audiobench.yml`` and ``two-servers.yml`` is executed as it is written. What GitHub or
+the network would do is stood in for: checkout by a clone, setup-python by the Python that runs this test, the cache and
+the artifacts by folders, ``pip install`` by a command that checks what it is asked for, engines by servers that know
+the answers, and ``gh`` by one that keeps comments in a file.
 """
 
 import importlib.util
@@ -23,6 +24,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "examples" / "ci" / "audiobench.yml"
+TWO_SERVERS = WORKFLOW.with_name("two-servers.yml")
 ARTIFACT = "https://github.com/lab/models/actions/runs/7/artifacts/1"
 EVAL = """
 from pytest_audiobench import dataset, multiple_choice
@@ -30,7 +32,44 @@ from pytest_audiobench import dataset, multiple_choice
 def test_digits(evaluate):
     evaluate(dataset("bundled", "digits"), multiple_choice())"""
 PIP = """#!/bin/sh
-test "$1" = install && test "$2" = "pytest-audiobench[hf]"
+test "$1" = install && case "$2" in "pytest-audiobench[hf]"|"pytest-audiobench[openai]") true;; *) false;; esac
+"""
+ENGINE = """#!{python}
+# The command of an engine: a server that is wrong about so many of ten tones as its model's name says.
+import importlib.util, json, pathlib, re, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+spec = importlib.util.spec_from_file_location("openai_peer", {peer!r})
+peer = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(peer)
+port = int(sys.argv[sys.argv.index("--port") + 1])
+wrong = next(int(one.rpartition("-")[2]) for one in sys.argv if one.startswith("checkpoints/wrong-"))
+rows = map(json.loads, pathlib.Path("data/tones.jsonl").read_text().splitlines())
+rows = {{(row["choices"][0], n % 10): row for n, row in enumerate(rows)}}
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        peer._send(self, peer.Reply({{}}))
+
+    def do_POST(self):
+        call = peer._call(0, self, self.rfile.read(int(self.headers["Content-Length"])))
+        said = "A"
+        if not call.is_probe:
+            tenth = round((call.heard[0] / 16000 - 0.2) * 100)
+            row = rows[re.search(r"\\(A\\) (\\d+ Hz)", json.dumps(call.body["messages"]))[1], tenth]
+            said = "ABCD"[(row["choices"].index(row["answer"]) + (tenth < wrong)) % 4]
+        peer._send(self, peer.Reply(peer.completion(said, prompt=10 + sum(call.heard) // 640)))
+
+    def log_message(self, *_):
+        pass
+
+ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"""
+TONES = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("../data/tones.jsonl"), multiple_choice())
 """
 GH = """#!{python}
 # gh api, for the comments of one pull request: list those that are ours, add one, change one.
@@ -57,25 +96,26 @@ file.write_text(json.dumps(comments))
 """
 
 
-def _peer_module():
-    file = Path(__file__).parents[1] / "models" / "openai" / "peer.py"
-    spec = importlib.util.spec_from_file_location("openai_peer", file)
+def _module(file):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-PEER = _peer_module()
+PEER_FILE = ROOT / "tests" / "models" / "openai" / "peer.py"
+PEER = _module(PEER_FILE)
+LAB = _module(Path(__file__).with_name("lab.py"))
 
 
 class Runner:
     """A runner of GitHub's for one repository: steps in order, files for their environment, outputs and summaries."""
 
-    def __init__(self, folder, origin):
-        self.folder, self.origin = folder, origin
+    def __init__(self, folder, origin, workflow=WORKFLOW):
+        self.folder, self.origin, self.workflow = folder, origin, workflow
         self.comments = folder / "comments.json"
         self.cached = folder / "cache"
-        tools = folder / "tools"
+        self.tools = tools = folder / "tools"
         tools.mkdir()
         for name, text in {"pip": PIP, "gh": GH.format(python=sys.executable, comments=str(self.comments))}.items():
             (tools / name).write_text(text)
@@ -112,7 +152,7 @@ class Runner:
             "github.run_id": "7",
             "github.run_attempt": "1",
         }
-        workflow = yaml.safe_load(WORKFLOW.read_text())
+        workflow = yaml.safe_load(self.workflow.read_text())
         job = workflow["jobs"]["gate"]
         shared = {**workflow["env"], **changes}
         failed, printed, done = False, [], []
@@ -278,5 +318,49 @@ def test_a_baseline_that_is_not_there_is_told_in_the_comment(runner):
 
 
 def test_the_documentation_holds_the_workflow_as_it_is():
-    text = (ROOT / "docs" / "ci.md").read_text()
-    assert f"```yaml\n{WORKFLOW.read_text()}```" in text
+    for page, workflow in (("ci", WORKFLOW), ("two-servers", TWO_SERVERS)):
+        assert f"```yaml\n{workflow.read_text()}```" in (ROOT / "docs" / f"{page}.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def two_servers(tmp_path_factory):
+    pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+    folder = tmp_path_factory.mktemp("two")
+    repository = folder / "models"
+    (repository / "evals").mkdir(parents=True)
+    (repository / "evals" / "test_gate.py").write_text(TONES)
+    (repository / "pytest.ini").write_text("[pytest]\n")
+    LAB.make_tones(repository / "data", 40)
+    git("init", "--quiet", cwd=repository)
+    git("add", "--all", cwd=repository)
+    git("commit", "--quiet", "--message", "Evals", cwd=repository)
+    git("branch", "engine", cwd=repository)
+    made = Runner(folder, repository, TWO_SERVERS)
+    engine = ENGINE.format(python=sys.executable, peer=str(PEER_FILE))
+    module = folder / "modules" / "sglang" / "launch_server.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(engine)
+    (made.tools / "vllm").write_text(engine)
+    (made.tools / "vllm").chmod(0o755)
+    made.machine["PYTHONPATH"] += f"{os.pathsep}{folder / 'modules'}"
+    return made
+
+
+def test_two_served_models_of_which_one_is_worse_fail_the_job_and_the_comment_says_so(two_servers):
+    outcome = two_servers.run("main", BASE="checkpoints/wrong-1", CANDIDATE="checkpoints/wrong-6")
+    assert outcome.failed, outcome.printed
+    [comment] = two_servers.posted()
+    assert comment["body"].startswith("## ✗ audiobench: regressed – 1 of 1 line regressed")
+    assert "the model base" in comment["body"]
+
+
+@pytest.mark.slow
+def test_two_equal_engines_pass(two_servers):
+    same = "checkpoints/wrong-2"
+    outcome = two_servers.run("engine", ENGINE="sglang", BASE=same, CANDIDATE=same, CANDIDATE_BIN="env ")
+    assert not outcome.failed, outcome.printed
+    assert "regressed" not in two_servers.posted()[0]["body"].splitlines()[0]
+    assert (
+        json.loads(next(two_servers.folder.glob("work-engine/reports/*/run.json")).read_text())["answers"]["asked"]
+        == 80
+    )

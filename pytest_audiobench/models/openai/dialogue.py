@@ -36,6 +36,14 @@ class Prices(NamedTuple):
         output = ask.request.settings.max_new_tokens
         return (text * self.text_usd + audio * self.audio_usd + output * self.output_usd) / 1e6
 
+    def told_usd(self, usage: Mapping[str, int]) -> float | None:
+        """What a request cost whose usage tells all of it; else None."""
+        prompt, audio, output = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "audio", "completion"))
+        if not prompt or not output:
+            return None
+        audio = audio or prompt  # as below, of the dearer kind
+        return (audio * self.audio_usd + (prompt - audio) * self.text_usd + output * self.output_usd) / 1e6
+
     def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
         """What a request cost by its usage; the worst where that tells too little.
 

@@ -100,6 +100,10 @@ class OpenAIModel:
         self.served_by: str | None = None
         """The digest of the command by which the run starts the server, None for a server of others."""
 
+    def cost_usd(self, usage: Mapping[str, int]) -> float | None:
+        """What a request of that usage cost; None without prices, and where it tells too little."""
+        return self._prices.told_usd(usage) if self._prices else None
+
     @property
     def in_flight(self) -> int:
         return _JOBS_IN_FLIGHT if self._is_batch else _BATCHES
