@@ -374,6 +374,8 @@ def _taken_together(selection: Selection, protocol: Protocol) -> str:
         return "judges and rewriters have their turn once everything is answered"
     if together := next((scorer.name for scorer in protocol.scorers if scorer.together), ""):
         return f"{together} reads all answers at once"
+    if selection.dataset.withheld:
+        return "its publisher takes answers to all of it"
     return "it is a point of a curve over perturbations" if selection.dataset.perturbation is not None else ""
 
 

@@ -14,6 +14,9 @@ TONES = manifest("data/tones.jsonl", cluster="own")
 def test_plain(evaluate):
     evaluate(TONES, multiple_choice())
 
+def test_clustered(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+
 def test_named(evaluate):
     evaluate(TONES, multiple_choice(), name="twice")
 
@@ -35,7 +38,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def based(suite, made):
-    """Two hundred tones, none asked about as another, and three evals of them that a run called ``main`` hears."""
+    """Two hundred tones, some of one recording, and four evals of them that a run called ``main`` hears."""
     if made.path.exists():
         shutil.copytree(made.path, suite.path, dirs_exist_ok=True)
         return suite
@@ -71,6 +74,7 @@ def test_a_broken_model_is_stopped_red_and_never_compared_with_anything(based):
     found = items(based)
     assert {name: item["stopped"] for name, item in found.items()} == {
         "plain": "regressed",
+        "clustered": "regressed",
         "named:twice": None,
         "bounded": "regressed",
     }
@@ -78,17 +82,22 @@ def test_a_broken_model_is_stopped_red_and_never_compared_with_anything(based):
     assert (stopped["size"], stopped["limited"]) == (SAMPLES, True)
     assert stopped["n"] < SAMPLES / 2
     (line,) = stopped["regressions"]
-    assert (line["status"], line["alpha"], line["lines"], line["pairs"]) == ("regressed", 0.025, 3, stopped["n"])
-    assert line["p"] <= 0.025 / 3
+    assert (line["status"], line["alpha"], line["lines"], line["pairs"]) == ("regressed", 0.025, 4, stopped["n"])
+    assert line["p"] <= 0.025 / 4
+    assert "capital process" in line["method"]
+    (of_clusters,) = found["clustered"]["regressions"]
+    assert of_clusters["p"] <= 0.025 / 4
+    assert "tests at the looks' levels" in of_clusters["method"]
     assert "regressed" in {one["status"] for one in found["named:twice"]["regressions"]}
     assert found["named:twice"]["n"] == SAMPLES
     assert "not stopped early: its test makes several evaluations" in found["named:twice"]["warnings"]
     # What is not measured of all samples passes no threshold.
     assert [one["status"] for one in found["bounded"]["verdicts"]] == ["not_comparable"]
     n = stopped["n"]
-    result.stdout.fnmatch_lines([f"regressed (*2 evals stopped early after {2 * n} of 400 samples: 2 regressed*"])
-    page = (based.last()[1] / "report.html").read_text()
-    assert f"2 evals stopped early after {2 * n} of 400 samples: 2 regressed" in page
+    all_ = sum(item["n"] for item in found.values() if item["stopped"])
+    text = f"3 evals stopped early after {all_} of 600 samples: 3 regressed"
+    result.stdout.fnmatch_lines([f"regressed (*{text}*"])
+    assert text in (based.last()[1] / "report.html").read_text()
     run = based.last()[1].name
     for verb in (["compare", "main", run], ["baseline", "update", run, "--allow-partial"]):
         done = based.audiobench(*verb)
