@@ -228,18 +228,21 @@ def log_drop(
     return _quantile_drop(sides[0][:, 0], sides[1][:, 0], turns, question, share)
 
 
+def drop_beyond(before: Floats, after: Floats, turns: Sequence[int] | None, share: float) -> Drop:
+    """How many more of ``after`` lie beyond the quantile of both together, as a share of all."""
+    quantile = np.quantile(np.concatenate([before, after]), share)
+    pairs = [np.column_stack([side > quantile, np.ones(len(side))]) for side in (before, after)]
+    drop = ratio_drop(pairs[0], pairs[1], turns, Question(0.0), False, math.inf)
+    # Where all are faster in all turns there is no spread to go by, and nothing is clearer.
+    is_clear = drop.p is None and drop.value < 0.0 and drop.method.endswith("differ alike")
+    return drop._replace(p=1.0, p_better=0.0) if is_clear else drop
+
+
 def _quantile_drop(
     before: Floats, after: Floats, turns: Sequence[int] | None, question: Question, share: float
 ) -> Drop:
     def beyond(shift: float) -> Drop:
-        """How many more of ``after``, less ``shift``, lie beyond the quantile of both together."""
-        shifted = after - shift
-        quantile = np.quantile(np.concatenate([before, shifted]), share)
-        pairs = [np.column_stack([side > quantile, np.ones(len(side))]) for side in (before, shifted)]
-        drop = ratio_drop(pairs[0], pairs[1], turns, Question(0.0), False, math.inf)
-        # Where all are faster in all turns there is no spread to go by, and nothing is clearer.
-        is_clear = drop.p is None and drop.value < 0.0 and drop.method.endswith("differ alike")
-        return drop._replace(p=1.0, p_better=0.0) if is_clear else drop
+        return drop_beyond(before, after - shift, turns, share)
 
     def refuted(low: float, high: float, level: float, better: bool) -> float:
         """The ratio between ``low``, at which the test does not refute it, and ``high``, at which it does."""
