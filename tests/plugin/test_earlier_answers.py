@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
 
 SERVER = Path(__file__).parent / "weights_server.py"
 RULE = '[[threshold]]\neval = "tones"\nrequire = ["accuracy >= 0.9"]\n'

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
-pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
 
 MODELS = Path(__file__).parents[1] / "models"
 TWO = """

@@ -67,10 +67,12 @@ class Dialogue:
         """What is sent. Raises SampleError for what this endpoint cannot be asked."""
         if self._api == "transcriptions":
             return wire.transcription_body(ask, self._model, self._encoding)
-        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream, limit_name=self._limit_name)
+        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream)
 
     async def exchange(self, body: wire.Body) -> Reply:
         """Send it once. Raises as :meth:`Client.chat`."""
+        if self._limit_name != _OLD_LIMIT and _OLD_LIMIT in body:
+            body[self._limit_name] = body.pop(_OLD_LIMIT)
         return await (self._client.chat(body) if self._api == "chat" else self._client.transcription(body))
 
     def read(self, reply: Reply) -> Response:

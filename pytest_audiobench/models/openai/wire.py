@@ -38,11 +38,10 @@ def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
     return sent_wav(heard.samples, heard.rate_hz, _PCM[encoding])
 
 
-def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str) -> Body:
+def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool) -> Body:
     """The body of a chat completion: text and ``input_audio`` parts in the messages' order.
 
-    ``limit_name`` is what the server calls the limit of new tokens. Raises SampleError for audio outside a user's turn,
-    and for texts that cannot be written as UTF-8.
+    Raises SampleError for audio outside a user's turn, and for texts that cannot be written as UTF-8.
     """
     settings = ask.request.settings
     try:
@@ -53,7 +52,7 @@ def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_nam
     body: Body = {
         "model": model,
         "messages": [_turn(message, ask, encoding) for message in ask.request.messages],
-        limit_name: settings.max_new_tokens,
+        "max_tokens": settings.max_new_tokens,
         "temperature": float(settings.temperature),
         "top_p": float(settings.top_p),
     }

@@ -27,7 +27,7 @@ def talk():
 
 @pytest.fixture
 def peer():
-    pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+    pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
     server = PEER.Peer()
     yield server
     server.stop()

@@ -352,7 +352,7 @@ def test_making_a_model_costs_no_import():
 def test_without_the_library_the_extra_is_named(peer, model_at, monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(FatalError, match=r"pip install 'pytest-audiobench\[openai\]'"):
         model_at(peer).load()
 
@@ -372,7 +372,7 @@ def test_a_proxy_from_the_environment_is_not_used_on_this_machine(peer, model_at
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_named_as_what_is_wrong(monkeypatch, proxy, why):
-    pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+    pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
     if why == "socksio" and importlib.util.find_spec("socksio"):
         pytest.skip("needs a library for SOCKS to be absent")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"):
