@@ -89,7 +89,7 @@ def _no_keys_of_the_user(monkeypatch, tmp_path):
     ("seeds", "megabytes"), [(FEW, 1), pytest.param(MANY, 100, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_a_storm_costs_no_answer_gives_no_wrong_one_and_ends_in_a_sentence(kind, seeds, megabytes):
-    pytest.importorskip("openai" if kind == "openai" else "httpx", reason="needs the extra of the same name")
+    pytest.importorskip("httpx", reason="needs the extra of the same name")
     assert troubles(kind, seeds, megabytes) == {}
 
 

@@ -282,7 +282,7 @@ def test_a_checkpoint_of_equal_quality_passes_and_the_comment_is_brought_up_to_d
 
 def test_only_what_could_not_be_asked_is_tried_again(runner):
     """An API that is away at first: exit code 6, and the second attempt asks for what is missing."""
-    pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+    pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
     repository, reports = runner.origin, runner.folder / "work-away" / "reports"
     git("branch", "--force", "away", "main", cwd=repository)
     peer = PEER.Peer(lambda call: PEER.Reply(PEER.completion("A")))

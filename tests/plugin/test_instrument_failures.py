@@ -12,7 +12,7 @@ from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
 from .conftest import BOTH_WAYS, IN_THE_LONG_RUN
 
-pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
 
 MODELS = Path(__file__).parents[1] / "models"
 TWO = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
 
 SECRET = "sk-very-secret-0123456789abcdef"
 

@@ -149,7 +149,7 @@ class BatchJobs:
     def _submitted(self, asks: Sequence[Ask]) -> Job:
         lines = []
         for ask in asks:
-            body = self._dialogue.body(ask)
+            self._dialogue.name_limit(body := self._dialogue.body(ask))
             lines.append({"custom_id": _id(ask), "method": "POST", "url": "/v1/chat/completions", "body": body})
         job = Job(secrets.token_hex(8), [_id(ask) for ask in asks])
         if self._spending is not None:

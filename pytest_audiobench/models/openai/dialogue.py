@@ -83,11 +83,11 @@ class Dialogue:
         """What is sent. Raises SampleError for what this endpoint cannot be asked."""
         if self._api == "transcriptions":
             return wire.transcription_body(ask, self._model, self._encoding)
-        limit, speech = self._limit_name, self._speech
-        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream, limit_name=limit, speech=speech)
+        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream, speech=self._speech)
 
     async def exchange(self, body: wire.Body) -> Reply:
         """Send it once. Raises as :meth:`Client.chat`."""
+        self.name_limit(body)
         return await (self._client.chat(body) if self._api == "chat" else self._client.transcription(body))
 
     def read(self, reply: Reply, ask: Ask) -> Response:
@@ -108,6 +108,11 @@ class Dialogue:
             first_token_s=reply.first_token_s,
             first_audio_s=reply.first_audio_s,
         )
+
+    def name_limit(self, body: wire.Body) -> None:
+        """Call the limit of tokens in ``body`` what the server wants it called, as far as is known."""
+        if self._limit_name != _OLD_LIMIT and _OLD_LIMIT in body:
+            body[self._limit_name] = body.pop(_OLD_LIMIT)
 
     def limits_by_new_name(self) -> None:
         """Call the limit of tokens what newer models want it called, where no try can show which."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
@@ -79,6 +80,7 @@ class Questioner:
         self._dialogue, self._spending = dialogue, spending
         self._timeout_s, self._patience_s = timeout_s, patience_s
         self._pace = Pace(concurrency)
+        self._ahead = asyncio.Semaphore(concurrency)
         self._round = _Round()
         self._open = 0
         self._broken_in_a_row = 0
@@ -127,11 +129,11 @@ class Questioner:
     async def _answer(self, ask: Ask, round_: _Round) -> Response:
         broken, waits, busy_since = 0, 0, 0.0
         while True:
-            async with self._pace.turn() as began:
+            async with self._turn(ask) as (began, body):
                 if round_.stopped is not None:
                     return _unasked(round_.stopped, "not asked: ")
                 try:
-                    response = await self._once(ask)
+                    response = await self._once(ask, body)
                 except FatalError as error:
                     return self._stop(round_, error, lasting=True)
                 except SampleError as error:
@@ -165,8 +167,21 @@ class Questioner:
             await asyncio.sleep(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**waits) * random.uniform(0.5, 1.0))
             waits += 1
 
-    async def _once(self, ask: Ask) -> Response:
-        body = self._dialogue.body(ask)
+    @asynccontextmanager
+    async def _turn(self, ask: Ask) -> AsyncIterator[tuple[float, Body | SampleError]]:
+        """When a turn began, and what to send, made ready while others were on their way: as much as these at most."""
+        async with AsyncExitStack() as held:
+            async with self._ahead:
+                try:
+                    body: Body | SampleError = self._dialogue.body(ask)
+                except SampleError as error:
+                    body = error
+                began = await held.enter_async_context(self._pace.turn())
+            yield began, body
+
+    async def _once(self, ask: Ask, body: Body | SampleError) -> Response:
+        if isinstance(body, SampleError):
+            raise body
         try:
             if self._spending is None:
                 return self._dialogue.read(await self._dialogue.exchange(body), ask)

@@ -54,12 +54,10 @@ def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
     return sent_wav(heard.samples, heard.rate_hz, _PCM[encoding])
 
 
-def chat_body(
-    ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str, speech: Speech | None = None
-) -> Body:
+def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, speech: Speech | None = None) -> Body:
     """The body of a chat completion: text and ``input_audio`` parts in the messages' order.
 
-    ``limit_name`` is what the server calls the limit of new tokens; ``speech`` says how to speak where that is wanted.
+    ``speech`` says how to speak where that is wanted.
     Raises SampleError for audio outside a user's turn, and for texts that cannot be written as UTF-8.
     """
     settings = ask.request.settings
@@ -71,7 +69,7 @@ def chat_body(
     body: Body = {
         "model": model,
         "messages": [_turn(message, ask, encoding) for message in ask.request.messages],
-        limit_name: settings.max_new_tokens,
+        "max_tokens": settings.max_new_tokens,
         "temperature": float(settings.temperature),
         "top_p": float(settings.top_p),
     }
