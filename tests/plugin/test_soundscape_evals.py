@@ -21,11 +21,6 @@ def counts(suite) -> dict[str, int]:
     return {item["eval"]: item["n"] for item in suite.last()[0]["items"]}
 
 
-def test_a_plain_run_takes_twelve_scenes(soundscapes) -> None:
-    soundscapes.run(model="baseline:listener").assert_outcomes(passed=1, deselected=13)
-    assert counts(soundscapes) == {"soundscape_brief/brief": 12}
-
-
 def test_further_scenes_are_asked_for_by_name_and_share_the_answers(soundscapes) -> None:
     run = soundscapes.run("-k", "soundscape and (brief or published)", "--ab-scenes=15", model="baseline:listener")
     run.assert_outcomes(passed=2, deselected=12)
@@ -53,10 +48,13 @@ def test_a_mistaken_number_of_scenes_ends_the_run(soundscapes) -> None:
     run.stderr.fnmatch_lines(["*--ab-scenes takes a whole number from 1 up*"])
 
 
-def test_scenes_are_gated_compared_verified_scored_again_and_submitted_like_any_suite(soundscapes, capsys) -> None:
+def test_the_twelve_scenes_of_a_plain_run_are_gated_verified_scored_and_submitted_like_any_suite(
+    soundscapes, capsys
+) -> None:
     from pytest_audiobench.cli import main
 
-    soundscapes.run("--ab-run=good", model="baseline:listener").assert_outcomes(passed=1)
+    soundscapes.run("--ab-run=good", model="baseline:listener").assert_outcomes(passed=1, deselected=13)
+    assert counts(soundscapes) == {"soundscape_brief/brief": 12}
     assert main(["baseline", "update", "reports/good", "--out", "main.json"]) == 0
     gated = soundscapes.run("--ab-run=worse", "--ab-baseline=main.json", model="baseline:bed")
     assert gated.ret == pytest.ExitCode.TESTS_FAILED

@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -17,6 +18,7 @@ LARGE = (".parquet", ".safetensors")
 """What a hub keeps as large files, of which it says the SHA-256."""
 
 
+@lru_cache(maxsize=256)
 def blob(content):
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
@@ -29,9 +31,8 @@ class Repo:
     commits: list[dict[str, bytes]] = field(default_factory=lambda: [{".gitattributes": b"* text\n"}])
 
     def shas(self):
-        return [
-            hashlib.sha1(repr((at, sorted(tree.items()))).encode()).hexdigest() for at, tree in enumerate(self.commits)
-        ]
+        trees = [sorted((path, blob(content)) for path, content in tree.items()) for tree in self.commits]
+        return [hashlib.sha1(repr((at, tree)).encode()).hexdigest() for at, tree in enumerate(trees)]
 
     def tree(self, revision):
         return self.commits[-1] if revision == "main" else self.commits[self.shas().index(revision)]
