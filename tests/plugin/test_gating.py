@@ -32,7 +32,9 @@ def gate(tmp_path):
         file.write_text(rules)
         head = SimpleNamespace(missing=missing, limit=limit)
         contents = SimpleNamespace(head=head, sides=dict.fromkeys(evals))
-        baseline = SimpleNamespace(source="main.json", models={"one": contents}, only=contents, recorded=None)
+        baseline = SimpleNamespace(
+            source="main.json", models={"one": contents}, only=contents, recorded=None, is_asked=False
+        )
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
         given.setdefault("within_noise", "regressed")
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
