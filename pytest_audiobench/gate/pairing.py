@@ -33,7 +33,7 @@ class PairedRows(LazySequence["tuple[ComparableSample, ComparableSample]"]):
         return len(self.after)
 
     def element(self, place: int) -> tuple[ComparableSample, ComparableSample]:
-        return self.before[place], self.after[place]
+        return self.before.element(place), self.after.element(place)
 
 
 @dataclass(frozen=True)
