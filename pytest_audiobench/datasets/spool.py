@@ -52,8 +52,11 @@ class LazySequence(Sequence[T]):
     def __getitem__(self, position: slice) -> list[T]: ...
     def __getitem__(self, position: int | slice) -> T | list[T]:
         if isinstance(position, slice):
-            return [self[place] for place in range(*position.indices(len(self)))]
+            return list(map(self.element, range(*position.indices(len(self)))))
         return self.element(range(len(self))[position])
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.element, range(len(self)))
 
 
 class Spool(LazySequence[T]):

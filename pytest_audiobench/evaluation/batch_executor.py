@@ -171,12 +171,13 @@ class BatchExecutor:
         keys = Digests(request.key for request in planned)
         if self.handle.planned:
             for batch in positions:
-                self.time.add_batch([planned[i].duration_s for i in batch], self.handle.limits)
+                together = [planned[i] for i in batch]
+                self.time.add_batch([each.duration_s for each in together], self.handle.limits)
                 self.time.planned_batches += 1
-                self.time.full_batches += fill([planned[i] for i in batch], self.handle.limits)
-                whole = batch_key([planned[i].key for i in batch])
-                for i in batch:
-                    keys[i] = answer_key(planned[i].key, whole)
+                self.time.full_batches += fill(together, self.handle.limits)
+                whole = batch_key([each.key for each in together])
+                for i, each in zip(batch, together, strict=True):
+                    keys[i] = answer_key(each.key, whole)
         responses, earlier = self._stored_responses(keys)
         self.counts.damaged += len(self._store.damaged.intersection(keys))
         if self.handle.planned:

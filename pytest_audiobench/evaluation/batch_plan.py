@@ -112,9 +112,8 @@ class PlannedRequests(LazySequence[PlannedRequest]):
         return len(self.keys)
 
     def element(self, place: int) -> PlannedRequest:
-        return PlannedRequest(
-            self.keys[place], self._windows[place], self._durations[place], self._sizes[place], self._id_hashes[place]
-        )
+        key, id_hash = self.keys.element(place), self._id_hashes.element(place)
+        return PlannedRequest(key, self._windows[place], self._durations[place], self._sizes[place], id_hash)
 
 
 def sample_hash(sample_id: str) -> bytes:

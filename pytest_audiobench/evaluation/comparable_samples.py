@@ -10,7 +10,7 @@ import os
 import pickle
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import eq
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -180,9 +180,6 @@ class ComparableRows(LazySequence[ComparableSample]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __iter__(self) -> Iterator[ComparableSample]:
-        return map(self.element, range(len(self)))
 
     def element(self, place: int) -> ComparableSample:
         row = self._store.row(place if self._places is None else int(self._places[place]))

@@ -42,7 +42,7 @@ class PairedRows(LazySequence["tuple[ComparableSample, ComparableSample]"]):
         return joined([after for _, after in self._parts])
 
     def element(self, place: int) -> tuple[ComparableSample, ComparableSample]:
-        return self.before[place], self.after[place]
+        return self.before.element(place), self.after.element(place)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -59,6 +59,7 @@ from pytest_audiobench.plugin.run_plan import remember
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.lines import ComparedRow
 from pytest_audiobench.records.run import (
     AskingRecord,
     ErrorRecord,
@@ -72,7 +73,7 @@ from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.item_lines import item_lines
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts
-from pytest_audiobench.report.run_writer import Lines, adding_lines, finish_part, stem, write_part
+from pytest_audiobench.report.run_writer import Lines, adding_lines, stem, write_compared, write_part, write_record
 from pytest_audiobench.studies.faithfulness import warn_of_sway
 
 if TYPE_CHECKING:
@@ -728,11 +729,10 @@ class Evaluator:
 
     def _write(self, record: ItemRecord, outcome: Outcome, message: str, evaluation: Evaluation | None) -> None:
         warnings = list(record.warnings)
-        compared = None
         if evaluation is not None:
-            rows = self._requirements.compared(evaluation)
-            compared = None if rows is None else list(rows)
-            changes = {row.sample_id: row.change for row in compared or () if row.change != "same"}
+            changes: dict[str, str] = {}
+            if (compared := self._requirements.compared(evaluation)) is not None:
+                write_compared(self._session.place.parts, record, _noted(compared, changes))
             which = self._session.options.report_audio
             parts, spoken = self._session.place.parts, self._session.bench.store.sounds
             warnings += write_excerpts(parts, evaluation, self._handle, which, changes, spoken)
@@ -753,7 +753,7 @@ class Evaluator:
         if evaluation is None:
             write_part(self._session.place.parts, record, Lines())
         else:
-            finish_part(self._session.place.parts, record, compared)
+            write_record(self._session.place.parts, record)
         self._item.user_properties.extend(properties(record))
 
     def _remember(self, record: ItemRecord, handle: ModelHandle, again: int) -> None:
@@ -761,6 +761,14 @@ class Evaluator:
         if not record.limited:
             prompt, sets = self._session.options.prompt, self._session.prompts
             remember(self._session.bench.store, handle, self._eval_item.eval, record, prompt, sets, again)
+
+
+def _noted(rows: Iterable[ComparedRow], changes: dict[str, str]) -> Iterator[ComparedRow]:
+    """The same rows, of which those that are no longer the same are noted by id."""
+    for row in rows:
+        if row.change != "same":
+            changes[row.sample_id] = row.change
+        yield row
 
 
 def _with(asking: AskingRecord, again: Counts) -> AskingRecord:

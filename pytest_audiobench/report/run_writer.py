@@ -214,14 +214,14 @@ def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
     """Write an item's files into the parts' ``folder``; its record comes last and marks the part as whole."""
     with adding_lines(folder, stem(item)) as add:
         add(lines)
-    finish_part(folder, item, lines.compared)
-
-
-def finish_part(folder: Path, item: ItemRecord, compared: Iterable[ComparedRow] | None) -> None:
-    """Write what comes behind an item's lines: those of what a baseline said, where there is one, and its record."""
-    if compared is not None:
-        write_lines(folder / f"{stem(item)}.{_COMPARED}.jsonl", compared)
+    if lines.compared is not None:
+        write_compared(folder, item, lines.compared)
     write_record(folder, item)
+
+
+def write_compared(folder: Path, item: ItemRecord, rows: Iterable[ComparedRow]) -> None:
+    """Write an item's lines of what a baseline said, before its record is written."""
+    write_lines(folder / f"{stem(item)}.{_COMPARED}.jsonl", rows)
 
 
 @contextmanager

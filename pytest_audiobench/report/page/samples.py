@@ -147,7 +147,8 @@ def page_samples(samples: Iterable[Joined], items: Sequence[ItemRecord], budget_
 
 def bytes_on_page(text: str) -> int:
     """Bytes of ``text`` on the page, where signs of markup are written as escapes of six characters."""
-    return len(text.encode("utf-8", "surrogatepass")) + 5 * sum(map(text.count, "<>&"))
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return size + 5 * (text.count("<") + text.count(">") + text.count("&"))
 
 
 class _Ranking:
