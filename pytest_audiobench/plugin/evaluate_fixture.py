@@ -715,7 +715,8 @@ class Evaluator:
                 with disk_errors(self._session.place.folder):
                     for base, handle in self._bases:
                         self._remember(base.result.record, handle, 0)
-                        finish_part(self._session.place.parts, base.result.record, ())
+                        write_compared(self._session.place.parts, base.result.record, ())
+                        write_record(self._session.place.parts, base.result.record)
                     for evaluation in self._evaluations:
                         self._write(evaluation.result.record, outcome, message, evaluation)
                     for record in self._refused:
