@@ -77,7 +77,7 @@ SMALL = {
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
 MOST_MODULES = 187
-MOST_LINES = 99_900
+MOST_LINES = 99_890
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path

@@ -6,7 +6,6 @@ stood in for: checkout by a clone, setup-python by the Python that runs this tes
 folders, ``pip install`` by a command that checks what it is asked for, and ``gh`` by one that keeps comments in a file.
 """
 
-import importlib.util
 import json
 import os
 import re
@@ -20,6 +19,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.models.openai import peer as wire
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "examples" / "ci" / "audiobench.yml"
@@ -55,17 +56,6 @@ else:
     next(one for one in comments if path.endswith(f"/comments/{{one['id']}}"))["body"] = body
 file.write_text(json.dumps(comments))
 """
-
-
-def _peer_module():
-    file = Path(__file__).parents[1] / "models" / "openai" / "peer.py"
-    spec = importlib.util.spec_from_file_location("openai_peer", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-PEER = _peer_module()
 
 
 class Runner:
@@ -245,7 +235,7 @@ def test_only_what_could_not_be_asked_is_tried_again(runner):
     pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
     repository, reports = runner.origin, runner.folder / "work-away" / "reports"
     git("branch", "--force", "away", "main", cwd=repository)
-    peer = PEER.Peer(lambda call: PEER.Reply(PEER.completion("A")))
+    peer = wire.Peer(lambda call: wire.Reply(wire.completion("A")))
     peer.stop()
     ended = threading.Event()
 
