@@ -232,7 +232,7 @@ def ours(folder: Path, checkpoint: Path, device: str, batch: int, tokens: int) -
             (Generator, "_prompt", "front end"),
             (Generator, "_inputs", "front end"),
             (Engine, "on_device", "transfer"),
-            (Store, "get_many", "store"),
+            (Store, "find", "store"),
             (Store, "put_batch", "store"),
             (evaluation, "score_answers", "score"),
         ):

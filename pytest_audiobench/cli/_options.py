@@ -76,6 +76,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_data_folders(parser: argparse.ArgumentParser, about: str) -> None:
+    """Declare ``--data`` for the audio of a run's data sets."""
+    parser.add_argument("--data", metavar="NAME=FOLDER", action="append", default=[], type=data_folder, help=about)
+
+
 def add_places(parser: argparse.ArgumentParser) -> None:
     """Declare ``--data`` for any data sets."""
     about = "where data sets lie, as --ab-data; repeatable"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_audiobench.cli._options import add_reports, data_folder, place
+from pytest_audiobench.cli._options import add_data_folders, add_reports, place
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import AudiobenchError, AudioError, DataNotFound, FatalError, UsageError
 
@@ -36,14 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="PATTERN", default="*", help="only models of this alias")
     add("--wav", metavar="FILE", type=place, help="write what was played into this file, as 32-bit floats")
     add("--play", action="store_true", help="play it, by ffplay, aplay, paplay or afplay")
-    add(
-        "--data",
-        metavar="NAME=FOLDER",
-        action="append",
-        default=[],
-        type=data_folder,
-        help="where the audio of this data set lies, for --wav and --play; repeatable",
-    )
+    add_data_folders(parser, "where the audio of this data set lies, for --wav and --play; repeatable")
     add_reports(parser, "where runs are (default reports)")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, data_folder, local, put
+from pytest_audiobench.cli._options import add_data_folders, add_reports, local, put
 from pytest_audiobench.errors import UsageError
 
 HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
@@ -15,14 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
     add_reports(parser)
-    add(
-        "--data",
-        metavar="NAME=FOLDER",
-        action="append",
-        default=[],
-        type=data_folder,
-        help="recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times",
-    )
+    about = "recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times"
+    add_data_folders(parser, about)
     add("--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers")
     add("--accepted", metavar="FILE", type=Path, help="the record that audiobench leaderboard --accepted keeps")
     add("--json", action="store_true", help="print every part as JSON")

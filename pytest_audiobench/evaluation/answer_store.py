@@ -146,10 +146,6 @@ class Store(AbstractContextManager["Store"]):
         self._connection = self._own.connection
         self._extras = [_open_read_only(extra) for extra in extras]
 
-    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
-        """The known responses among ``keys``."""
-        return {key: answer.response for key, answer in self.find(keys).items()}
-
     def find(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, StoredAnswer]:
         """What is known of ``keys``; with ``fresh`` answers of this run alone, and of those that it resumes."""
         runs = self._counted(fresh)

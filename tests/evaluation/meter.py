@@ -119,3 +119,8 @@ def other_process(script: str, *arguments: object) -> Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
+
+
+def known_responses(store, keys):
+    """The responses among ``keys`` that the store has."""
+    return {key: answer.response for key, answer in store.find(keys).items()}

@@ -19,7 +19,7 @@ from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Output, Part, Response
 from pytest_audiobench.models.model import Limits
 
-from .meter import RATE_HZ, Meter, ask, in_order, measurement, other_process, question, texts, tone
+from .meter import RATE_HZ, Meter, ask, in_order, known_responses, measurement, other_process, question, texts, tone
 
 HOLDER = """
 import sys
@@ -273,7 +273,7 @@ def test_a_clip_beyond_the_models_window_is_cut_and_the_rest_is_counted(executor
     executor = executor_of(Meter(max_clip_s=0.2))
     long, short = question("long", tone(0.5)), question("short", tone(0.2))
     assert ask(executor, [long, short]) == {"long": "long 200", "short": "short 200"}
-    responses = store.get_many([long.planned.key, short.planned.key])
+    responses = known_responses(store, [long.planned.key, short.planned.key])
     assert responses[long.planned.key].truncated_s == pytest.approx((0.3,))
     assert responses[short.planned.key].truncated_s == ()
 
@@ -352,14 +352,14 @@ def test_an_answers_share_of_its_batch_is_what_the_model_tells_of_it(executor_of
     executor = executor_of(model)
     texts(executor, "a", "b", "c")
     assert executor.time.model_s == 0.75
-    assert store.get_many([question("a").planned.key])[question("a").planned.key].share_s == 0.25
+    assert known_responses(store, [question("a").planned.key])[question("a").planned.key].share_s == 0.25
 
 
 def test_else_its_share_is_an_equal_part_of_the_batch(executor_of, store):
     executor = executor_of(Meter())
     texts(executor, "a", "b")
     keys = [question("a").planned.key, question("b").planned.key]
-    shares = [response.share_s for response in store.get_many(keys).values()]
+    shares = [response.share_s for response in known_responses(store, keys).values()]
     assert shares[0] == shares[1] > 0
     assert sum(shares) == pytest.approx(executor.time.model_s)
 
@@ -474,7 +474,7 @@ def test_a_planned_batch_has_one_lock(tmp_path, store):
 def test_all_outputs_of_an_answer_are_kept(executor_of, store):
     both = (Output((Part("text", "one"),), "length"), Output((Part("text", "two"), Part("audio", "abc")), score=0.5))
     texts(executor_of(Meter(says=lambda ask: Response(both))), "a")
-    assert store.get_many([question("a").planned.key])[question("a").planned.key].outputs == both
+    assert known_responses(store, [question("a").planned.key])[question("a").planned.key].outputs == both
 
 
 def test_the_seconds_of_planned_batches_add_up_with_what_fills_them() -> None:

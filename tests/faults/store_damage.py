@@ -15,6 +15,7 @@ from pathlib import Path
 from pytest_audiobench.errors import InfrastructureError, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.models.messages import Output, Part, Response
+from tests.evaluation.meter import known_responses
 
 from .tally import Tally
 
@@ -70,7 +71,7 @@ def damage(path: Path, seed: int) -> str:
 
 def wrong(store: Store) -> str:
     """What the store gives back otherwise than it was written; nothing where it does not."""
-    for key, response in store.get_many([*ANSWERS, b"stray"]).items():
+    for key, response in known_responses(store, [*ANSWERS, b"stray"]).items():
         if response != ANSWERS.get(key):
             return f"the answer to {key!r}"
     for key, message in store.failures([*FAILED, *ANSWERS, b"stray"]).items():
@@ -87,7 +88,7 @@ def ask(path: Path) -> str:
     with Store(path, "later") as store:
         if mistake := wrong(store):
             return mistake
-        stored = store.get_many(list(ANSWERS))
+        stored = known_responses(store, list(ANSWERS))
         missing = {key: (response, {}) for key, response in ANSWERS.items() if key not in stored}
         responses = store.put_batch(missing, {}).responses
         store.keep_note("hearing:later", NOTES["hearing:later"])
@@ -101,7 +102,9 @@ def outcome(path: Path) -> str:
         if mistake := ask(path) or ask(path):
             return f"silent: {mistake}"
         with Store(path, "last") as store:
-            return wrong(store) or ("mended" if store.get_many(list(ANSWERS)) == ANSWERS else "silent: a lost answer")
+            return wrong(store) or (
+                "mended" if known_responses(store, list(ANSWERS)) == ANSWERS else "silent: a lost answer"
+            )
     except (UsageError, InfrastructureError) as error:
         return "refused" if str(path) in str(error) and "\n" not in str(error) else f"no sentence: {error}"
     except Exception as error:

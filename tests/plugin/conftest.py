@@ -1,6 +1,5 @@
 """A small suite of its own for every test: forty tones, a model that hears them, and whatever evals are added."""
 
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -8,19 +7,14 @@ from pathlib import Path
 import pytest
 import soxr  # noqa: F401 - for the same reason as LAB
 
+from tests.models import stranger
+from tests.plugin import lab as LAB
+
 HERE = Path(__file__).parent
 collect_ignore = ["extension"]
 
 
-def _lab():
-    spec = importlib.util.spec_from_file_location("lab", HERE / "lab.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-# Loaded before any test: pytester forgets what a test imports, and neither numpy nor soxr can be imported twice.
-LAB = _lab()
+# The lab is imported before any test: pytester forgets what a test imports, and neither numpy nor soxr can be twice.
 BOTH_WAYS = pytest.mark.parametrize("workers", ["-n0", "-n2"])
 IN_THE_LONG_RUN = pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
 """In one process; on workers in the long run only, where they make no other way through the code."""
@@ -77,6 +71,15 @@ class Suite:
         """The last run's record, and its folder."""
         path = max(self.runs(), key=lambda found: found.stat().st_mtime_ns)
         return json.loads(path.read_text()), path.parent
+
+
+@pytest.fixture
+def server():
+    """A predictions_v1 server that shares no code with this package."""
+    server = stranger.Stranger().start()
+    yield server
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ the artifacts by folders, ``pip install`` by a command that checks what it is as
 the answers, and ``gh`` by one that keeps comments in a file.
 """
 
-import importlib.util
 import json
 import os
 import re
@@ -21,6 +20,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.models.openai import peer as wire
+from tests.plugin import lab
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "examples" / "ci" / "audiobench.yml"
@@ -94,18 +96,6 @@ else:
     next(one for one in comments if path.endswith(f"/comments/{{one['id']}}"))["body"] = body
 file.write_text(json.dumps(comments))
 """
-
-
-def _module(file):
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-PEER_FILE = ROOT / "tests" / "models" / "openai" / "peer.py"
-PEER = _module(PEER_FILE)
-LAB = _module(Path(__file__).with_name("lab.py"))
 
 
 class Runner:
@@ -285,7 +275,7 @@ def test_only_what_could_not_be_asked_is_tried_again(runner):
     pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
     repository, reports = runner.origin, runner.folder / "work-away" / "reports"
     git("branch", "--force", "away", "main", cwd=repository)
-    peer = PEER.Peer(lambda call: PEER.Reply(PEER.completion("A")))
+    peer = wire.Peer(lambda call: wire.Reply(wire.completion("A")))
     peer.stop()
     ended = threading.Event()
 
@@ -330,13 +320,13 @@ def two_servers(tmp_path_factory):
     (repository / "evals").mkdir(parents=True)
     (repository / "evals" / "test_gate.py").write_text(TONES)
     (repository / "pytest.ini").write_text("[pytest]\n")
-    LAB.make_tones(repository / "data", 40)
+    lab.make_tones(repository / "data", 40)
     git("init", "--quiet", cwd=repository)
     git("add", "--all", cwd=repository)
     git("commit", "--quiet", "--message", "Evals", cwd=repository)
     git("branch", "engine", cwd=repository)
     made = Runner(folder, repository, TWO_SERVERS)
-    engine = ENGINE.format(python=sys.executable, peer=str(PEER_FILE))
+    engine = ENGINE.format(python=sys.executable, peer=wire.__file__)
     module = folder / "modules" / "sglang" / "launch_server.py"
     module.parent.mkdir(parents=True)
     module.write_text(engine)

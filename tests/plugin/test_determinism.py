@@ -1,6 +1,5 @@
 """Does a model repeat itself? One whose answers depend on their batch is found out, and by how much."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -21,24 +20,6 @@ def test_again(evaluate):
     choices |= {"paddings": ["left", "right"], "batch_sizes": [1], "copies": 99}
     determinism(evaluate, dataset("bundled", "digits"), multiple_choice(), samples=8, **choices)
 """
-
-
-def _stranger():
-    spec = importlib.util.spec_from_file_location("stranger", Path(__file__).parents[1] / "models" / "stranger.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-STRANGERS = _stranger()
-
-
-@pytest.fixture
-def server():
-    server = STRANGERS.Stranger().start()
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture

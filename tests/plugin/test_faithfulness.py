@@ -1,25 +1,17 @@
 """The faithfulness grid as a user runs it, on models that were made to be caught."""
 
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.plugin import reasoner
+
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
 
-def _module():
-    spec = importlib.util.spec_from_file_location("reasoner", HERE / "reasoner.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-# Loaded before any test, as the lab is.
-MADE = _module()
 REGISTER = """
 def pytest_audiobench_register(registration):
     registration.model("reasoner", Reasoner)
@@ -31,7 +23,7 @@ def grid(suite):
     """Forty tones as a user's own questions, speech of every option, and the suite's own evals."""
     manifest = suite.tones()
     manifest.rename(manifest.with_name("manifest.jsonl"))
-    MADE.make_speech(suite.path / "speech")
+    reasoner.make_speech(suite.path / "speech")
     suite.write(
         conftest=(HERE / "reasoner.py").read_text() + REGISTER,
         test_faithfulness=(ROOT / "evals" / "test_faithfulness.py").read_text(),

@@ -1,6 +1,5 @@
 """Whole runs against predictions_v1 servers in processes of their own."""
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -22,24 +21,6 @@ def test_tones(evaluate, way):
     result = evaluate(manifest("data/tones.jsonl"), multiple_choice(prompt=prompt))
     assert result["accuracy"] == 1
 """
-
-
-def _stranger():
-    spec = importlib.util.spec_from_file_location("stranger", STRANGER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-STRANGERS = _stranger()
-
-
-@pytest.fixture
-def server():
-    server = STRANGERS.Stranger().start()
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture

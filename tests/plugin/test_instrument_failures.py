@@ -1,20 +1,19 @@
 """Exit code 6: a server that is away or breaks every request says nothing of the model, and a retry asks the rest."""
 
-import importlib.util
 import json
 import socket
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
+from tests.models import stranger
+from tests.models.openai import peer as wire
 
 from .conftest import BOTH_WAYS, IN_THE_LONG_RUN
 
 pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
 
-MODELS = Path(__file__).parents[1] / "models"
 TWO = """
 import pytest
 from pytest_audiobench import manifest, multiple_choice
@@ -28,22 +27,10 @@ THRESHOLD = '[[threshold]]\neval = "tones*"\nrequire = ["accuracy >= 0.9"]\n'
 FAILED = pytest.ExitCode.TESTS_FAILED
 
 
-def _module(name, file):
-    spec = importlib.util.spec_from_file_location(name, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-# Loaded before any test, as the laboratory is.
-PEER = _module("openai_peer", MODELS / "openai" / "peer.py")
-STRANGERS = _module("stranger", MODELS / "stranger.py")
-
-
 @pytest.fixture
 def peer(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    server = PEER.Peer(lambda call: PEER.Reply(PEER.completion("A", prompt=10 + sum(call.heard) // 640)))
+    server = wire.Peer(lambda call: wire.Reply(wire.completion("A", prompt=10 + sum(call.heard) // 640)))
     yield server
     server.stop()
 
@@ -73,7 +60,7 @@ def asked_once(peer, count):
 
 
 def broken(call):
-    return PEER.Reply({"error": {"message": "out of order"}}, 500)
+    return wire.Reply({"error": {"message": "out of order"}}, 500)
 
 
 @BOTH_WAYS
@@ -97,7 +84,7 @@ def test_a_predictions_server_that_is_away_ends_in_6_with_its_place(two, port, w
     result = two.run(workers, model=f"one=http:{url},retry_s=0.3")
     assert result.ret == INSTRUMENT_FAILED
     result.stdout.fnmatch_lines([f"*{url} cannot be asked: /health could not be reached*mend the server or the URL*"])
-    server = STRANGERS.Stranger(port).start()
+    server = stranger.Stranger(port).start()
     try:
         assert two.run(workers, model=f"one=http:{url},retry_s=0.3").ret == 0
     finally:
@@ -141,7 +128,7 @@ def test_the_exit_code_tells_the_model_from_the_instrument_also_where_the_run_st
     two, peer, stop, deaf, status, workers
 ):
     (two.path / "audiobench.toml").write_text(THRESHOLD)
-    peer.behave = (lambda call: PEER.Reply(PEER.completion("Z"))) if deaf else broken
+    peer.behave = (lambda call: wire.Reply(wire.completion("Z"))) if deaf else broken
     result = ask(two, peer, workers, *stop)
     assert result.ret == status
     assert two.last()[0]["exit_status"] == status
@@ -153,7 +140,7 @@ def test_a_run_in_which_one_eval_failed_for_the_model_and_another_for_the_instru
 
     def behave(call):
         listens = "Listen." in json.dumps(call.body)
-        return broken(call) if listens else PEER.Reply(PEER.completion("Z"))
+        return broken(call) if listens else wire.Reply(wire.completion("Z"))
 
     peer.behave = behave
     result = ask(two, peer, workers)
@@ -167,7 +154,7 @@ def test_a_model_all_of_whose_answers_are_empty_or_refused_failed_by_itself(two,
 
     def behave(call):
         refused = "Listen." in json.dumps(call.body)
-        return PEER.Reply(PEER.completion(None, refusal="No.") if refused else PEER.completion(""))
+        return wire.Reply(wire.completion(None, refusal="No.") if refused else wire.completion(""))
 
     peer.behave = behave
     assert ask(two, peer, workers).ret == FAILED
@@ -211,7 +198,7 @@ def test_a_try_that_failed_for_the_instrument_excuses_no_later_try_that_failed_f
     conftest.write_text(conftest.read_text() + RERUNS)
     (two.path / "audiobench.toml").write_text(THRESHOLD)
     # Eight requests have failed by the 44th of those on their way, and no further eight fail of what is then left.
-    peer.behave = lambda call: broken(call) if call.number < 44 else PEER.Reply(PEER.completion("Z"))
+    peer.behave = lambda call: broken(call) if call.number < 44 else wire.Reply(wire.completion("Z"))
     result = ask(two, peer, workers, "-k", "plain", concurrency="1")
     assert result.ret == FAILED
     result.stdout.fnmatch_lines(["*was run again after 1 failed try: *8 requests in a row failed*"])
@@ -260,7 +247,7 @@ def test_whatever_the_test_does_about_it_the_instruments_failure_stays_one(two, 
     ],
 )
 def test_a_refusal_of_all_that_is_asked_ends_in_6_and_says_who_must_act(two, peer, status, sentence, workers):
-    peer.behave = lambda call: PEER.Reply({}, status)
+    peer.behave = lambda call: wire.Reply({}, status)
     result = ask(two, peer, workers)
     assert result.ret == INSTRUMENT_FAILED
     result.stdout.fnmatch_lines([f"*{peer.url} {sentence}"])
@@ -307,7 +294,7 @@ def test_an_internal_error_is_3(two, test, workers):
 def test_a_server_that_comes_back_within_the_patience_costs_no_answer_and_no_second_asking(two, peer, workers):
     def behave(call):
         # Away three times, for five requests each.
-        return PEER.Reply({}, 503) if call.number in {*range(10, 15), *range(40, 45), *range(70, 75)} else None
+        return wire.Reply({}, 503) if call.number in {*range(10, 15), *range(40, 45), *range(70, 75)} else None
 
     peer.behave = behave
     assert ask(two, peer, workers, patience_s="60").ret == 0

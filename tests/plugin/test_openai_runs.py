@@ -1,11 +1,11 @@
 """Whole runs against a server: shared by workers, bounded by a budget, and what a user reads when it fails."""
 
-import importlib.util
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
+
+from tests.models.openai import peer as wire
 
 pytest.importorskip("httpx", reason="needs httpx (pip install 'pytest-audiobench[openai]')")
 
@@ -21,22 +21,10 @@ def test_tones(evaluate, again):
 """
 
 
-def _peer_module():
-    file = Path(__file__).parents[1] / "models" / "openai" / "peer.py"
-    spec = importlib.util.spec_from_file_location("openai_peer", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-# Loaded before any test, as the laboratory is.
-PEER = _peer_module()
-
-
 @pytest.fixture
 def peer(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    server = PEER.Peer(lambda call: PEER.Reply(PEER.completion("A", prompt=10 + sum(call.heard) // 640)))
+    server = wire.Peer(lambda call: wire.Reply(wire.completion("A", prompt=10 + sum(call.heard) // 640)))
     yield server
     server.stop()
 
@@ -92,8 +80,8 @@ def test_a_key_that_a_server_repeats_is_in_no_file_of_the_run(tones, peer, monke
     def behave(call):
         said = call.headers["authorization"]
         if call.number % 2:
-            return PEER.Reply({"error": {"message": said}}, 400)
-        return PEER.Reply(PEER.completion(said))
+            return wire.Reply({"error": {"message": said}}, 400)
+        return wire.Reply(wire.completion(said))
 
     peer.behave = behave
     ran = run(tones, peer, "--log-level=DEBUG", "-rA", "--showlocals", key_env="MY_KEY", probe="no")
@@ -121,7 +109,7 @@ def test_credentials_in_a_url_are_a_usage_error_that_does_not_repeat_them(tones,
 
 
 def test_two_servers_on_this_machine_are_two_models_and_both_are_asked(tones, peer):
-    other = PEER.Peer(lambda call: PEER.Reply(PEER.completion("B", prompt=10 + sum(call.heard) // 640)))
+    other = wire.Peer(lambda call: wire.Reply(wire.completion("B", prompt=10 + sum(call.heard) // 640)))
     try:
         ran = tones.run(
             f"--ab-model=a=openai:tiny,base_url={peer.url}",

@@ -1,12 +1,13 @@
 """Reasoning in two turns from baseline to conditioned: 100 real clips of SAKURA, asked of a server on the loopback."""
 
 import hashlib
-import importlib.util
 import json
 import re
 from pathlib import Path
 
 import pytest
+
+from tests.models import stranger
 
 ROOT = Path(__file__).parents[2]
 SAKURA = ROOT.parent / "shared" / "data" / "sakura"
@@ -14,16 +15,6 @@ STRANGER = ROOT / "tests" / "models" / "stranger.py"
 pytestmark = pytest.mark.skipif(not SAKURA.is_dir(), reason=f"SAKURA's clips are not at {SAKURA}")
 
 ASKED_LAST = "Given the reasoning above"
-
-
-def _stranger():
-    spec = importlib.util.spec_from_file_location("stranger_of_two_turns", STRANGER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-STRANGERS = _stranger()
 
 
 def reply(item):
@@ -48,7 +39,7 @@ def reply(item):
 
 @pytest.fixture
 def server():
-    server = STRANGERS.Stranger(max_batch_size=16)
+    server = stranger.Stranger(max_batch_size=16)
     server.answer = reply
     server.start()
     yield server

@@ -42,9 +42,9 @@ SCRIPTS = (
 
 @dataclass(frozen=True)
 class Layout:
-    """A kind of page: its template, its one style and its one script, each of these from several files in order."""
+    """A kind of page: what its body holds, its one style and its one script, each of the two from files in order."""
 
-    template: str
+    body: str
     styles: tuple[str, ...]
     scripts: tuple[str, ...]
 
@@ -80,7 +80,7 @@ def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = R
         "script": script,
         "title": html.escape(title),
     }
-    before, after = _resource(layout.template).split("{{data}}")
+    before, after = _resource("page.html").replace("{{body}}", _resource(layout.body)).split("{{data}}")
     return encoded(_filled(before, parts)), encoded(_filled(after, parts))
 
 

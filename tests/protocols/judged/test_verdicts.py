@@ -21,6 +21,8 @@ from pytest_audiobench.protocols.protocol import Judging
 ANYTHING = st.text(st.characters(exclude_categories=[]))
 READINGS = [(judging, scorer) for judging in shipped() for scorer in judging.scorers]
 IDS = [scorer.name for _, scorer in READINGS]
+ANY_NUMBER = ("audiobench-judge-published", "audiobench-binary-judge-published", "mmau-pro-judge")
+"""The published rules by which any number counts, beyond the scale too."""
 SAMPLE = Sample("s", (), "Which animal is heard?", ("dog", "cat", "No dog"), "dog")
 
 
@@ -238,7 +240,7 @@ def test_any_reply_is_read_or_is_no_verdict(judging, scorer, text):
     answer, scores = read(scorer, text)
     assert (answer.status == "parsed") == (answer.value is not None)
     assert judging.name == scorer.judge
-    if scores is not None and scorer.name not in ("audiobench-judge-published", "mmau-pro-judge"):
+    if scores is not None and scorer.name not in ANY_NUMBER:
         assert all(0 <= value <= 1 for value in scores.values())
     if answer.value is not None and judging.role == "extractor":
         letters = (*"ABCD", air_bench.NO_MATCH) if judging.name.endswith("align") else ()
