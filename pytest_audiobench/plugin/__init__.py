@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -21,6 +22,7 @@ from pytest_audiobench.plugin.stash import (
     RUN_FILE,
     RUNNING,
     SESSION,
+    THRESHOLDS,
 )
 
 if TYPE_CHECKING:
@@ -122,6 +124,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from pytest_audiobench.plugin.declarative import DeclarativeFile, register_words
 
+    _collect_garbage_seldom(parent.config)
     # Not by its file's name: -k audiobench and -k toml would select every file's evals.
     name = file_path.name.split(".")[0]
     register_words(parent.config, [name])
@@ -132,6 +135,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
+    _collect_garbage_seldom(metafunc.config)
     if names := options.perturbations_of(metafunc.config, metafunc.definition):
         from pytest_audiobench.plugin.error_mapping import user_errors
 
@@ -180,6 +184,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_audiobench.plugin import collection
 
         collection.finish(session, has_evals)
+    if before := session.config.stash.get(THRESHOLDS, None):
+        # Modules and tests last to the end: each walk over them takes as long as many an eval. Those of an earlier
+        # session of this process do not.
+        if gc.get_freeze_count():
+            gc.unfreeze()
+            gc.collect()
+        gc.freeze()
+        gc.set_threshold(*before)
+
+
+def _collect_garbage_seldom(config: pytest.Config) -> None:
+    """While evals are collected, which makes much and leaves no garbage."""
+    if THRESHOLDS not in config.stash:
+        config.stash[THRESHOLDS] = gc.get_threshold()
+        gc.set_threshold(50_000, 50, 100)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:

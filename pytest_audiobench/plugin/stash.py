@@ -30,6 +30,9 @@ RUN_FILE: pytest.StashKey[list[str]] = pytest.StashKey()
 DESELECTED: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
 """On config: what was deselected, as pytest was told."""
 
+THRESHOLDS: pytest.StashKey[tuple[int, int, int]] = pytest.StashKey()
+"""On config: those of the garbage collector before evals were collected."""
+
 EVALUATOR: pytest.StashKey[Any] = pytest.StashKey()
 """On an item: its ``Evaluator``, once the fixture was set up."""
 
