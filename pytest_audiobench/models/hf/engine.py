@@ -76,9 +76,13 @@ class Engine:
         self.oom_splits = 0
         self.seconds = {"features_s": 0.0, "generate_s": 0.0}
         self.processor = load_processor(setup.load, self.processor_class)
-        self.model = load_model(setup.load)
+        self.model = self.load_model()
         with torch.inference_mode():
             self.hearing = self.prove()
+
+    def load_model(self) -> Any:
+        """The model with its weights. Raises FatalError."""
+        return load_model(self.setup.load)
 
     def answer(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         """One response per element. The batch is halved as often as memory demands; its answers then say so."""
