@@ -157,6 +157,52 @@ def qwen25_omni(folder: Path) -> None:
     thinker.generation_config.save_pretrained(folder)
 
 
+def qwen25_omni_talker(folder: Path) -> None:
+    """The whole of it with its talker and vocoder, and its two speakers in a pickle, as published."""
+    from transformers import Qwen2_5OmniConfig, Qwen2_5OmniForConditionalGeneration
+
+    thinker = _omni_front(folder)
+    text = thinker.config.text_config
+    rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]}
+    layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "head_dim": 16}
+    talker = {
+        **{"embedding_size": text.hidden_size, "hidden_size": 32, "intermediate_size": 32, "num_key_value_heads": 1},
+        **{
+            "tts_text_start_token_id": 6,
+            "tts_text_end_token_id": 2,
+            "tts_text_pad_token_id": 0,
+            "rope_parameters": rope,
+        },
+        **{
+            name: getattr(thinker.config, name)
+            for name in ("audio_token_index", "image_token_index", "video_token_index")
+        },
+        **layers,
+    }
+    # A talker that nobody trained says codes that a trained one never does, and each needs its vector.
+    dit = {"hidden_size": 32, "ff_mult": 1, "emb_dim": 16, "num_embeds": 8448, "enc_emb_dim": 8, "enc_dim": 8, **layers}
+    dit |= {
+        "mel_dim": 8,
+        "enc_channels": [8, 8, 8, 8, 24],
+        "enc_attention_channels": 4,
+        "enc_res2net_scale": 2,
+        "enc_se_channels": 4,
+    }
+    vocoder = {"mel_dim": 8, "upsample_initial_channel": 64}
+    config = Qwen2_5OmniConfig(
+        thinker_config=thinker.config.to_dict(),
+        talker_config=talker,
+        token2wav_config={"dit_config": dit, "bigvgan_config": vocoder},
+    )
+    model = Qwen2_5OmniForConditionalGeneration(config)
+    model.thinker.load_state_dict(thinker.state_dict())
+    model.generation_config = thinker.generation_config
+    model.token2wav.code2wav_bigvgan_model.conv_post.weight.data.mul_(1e7)  # else its sound is none in 16 bits
+    model.save_pretrained(folder)
+    voice = {"bos_token": 6, "cond": torch.randn(1, 8), "ref_mel": torch.randn(1, 20, 8)}
+    torch.save({"Chelsie": voice, "Ethan": {**voice, "cond": torch.randn(1, 8)}}, folder / "spk_dict.pt")
+
+
 def _omni_front(folder: Path):
     from transformers import (
         Qwen2_5OmniThinkerConfig,

@@ -76,11 +76,11 @@ class Engine:
         self.oom_splits = 0
         self.seconds = {"features_s": 0.0, "generate_s": 0.0}
         self.processor = load_processor(setup.load, self.processor_class)
-        self.model = self.loaded()
+        self.model = self.load_model()
         with torch.inference_mode():
             self.hearing = self.prove()
 
-    def loaded(self) -> Any:
+    def load_model(self) -> Any:
         """The model with its weights. Raises FatalError."""
         return load_model(self.setup.load)
 

@@ -72,6 +72,8 @@ class Family:
     """``inputs(processor, prompts, rate_hz)`` returns the tensors of a batch by name."""
     ahead: Hook | None = None
     """``ahead(processor, clips, digests)`` makes on any thread what ``inputs`` would make of these clips, and finds."""
+    talker: Hook | None = None
+    """The engine in place of ``engine`` where a ``voice`` is chosen."""
     shorten: Hook | None = None
     """``shorten(processor, model)`` makes a loaded encoder that would take whole windows alone take less."""
 
@@ -124,7 +126,9 @@ FAMILIES: Mapping[str, Family] = {
         ahead=f"{_HERE}.processors:spectrograms_ahead",
         shorten=f"{_HERE}.features:shorten_qwen2_audio",
     ),
-    "qwen2_5_omni": replace(_QWEN_OMNI, status="proven"),
+    "qwen2_5_omni": replace(
+        _QWEN_OMNI, status="proven", options=(*_DECODING, "voice"), talker=f"{_HERE}.talker:Talker"
+    ),
     "qwen2_5_omni_thinker": replace(_QWEN_OMNI, status="proven", part=""),
     # Its encoder works on seconds, and fills up the last one of each clip only where another clip has a longer one:
     # what reaches into the last frames would depend on the neighbours of a clip shorter than a second.

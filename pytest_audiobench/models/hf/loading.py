@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,8 +87,9 @@ def load_processor(load: Load, auto: str) -> Any:
     return processor
 
 
-def load_model(load: Load) -> Any:
-    """The model with all its weights, from safetensors, in evaluation mode and where it shall run.
+def load_model(load: Load, from_pretrained: Callable[..., Any] | None = None) -> Any:
+    """The model with all its weights, from safetensors, in evaluation mode and where it shall run; the whole of it
+    where ``from_pretrained`` makes it, in place of an auto class and of the part that the family asks.
 
     Raises FatalError when it cannot be loaded or a weight is missing, which transformers would make up.
     """
@@ -100,9 +101,10 @@ def load_model(load: Load) -> Any:
             config = transformers.AutoConfig.from_pretrained(
                 load.folder, local_files_only=True, trust_remote_code=load.trust
             )
-            if load.family.part:
+            if load.family.part and from_pretrained is None:
                 config = getattr(config, load.family.part)
-            model, loading_info = _class_for(config, load).from_pretrained(
+            make = from_pretrained or _class_for(config, load).from_pretrained
+            model, loading_info = make(
                 load.folder,
                 config=config,
                 dtype=getattr(torch, load.dtype),

@@ -38,6 +38,7 @@ from pytest_audiobench.models.hf.options import (
     FAMILY_OPTIONS,
     OPTIONS,
     PADDINGS,
+    SPEAKERS,
     check_template,
     has_cuda,
     label_map,
@@ -61,7 +62,7 @@ class HfModel:
     which a batch's shorter prompts are filled up: left, or right to see what that does), ``revision`` and
     ``download=yes`` for names on the hub,
     ``trust=yes`` (run the code that comes with this very checkpoint).
-    Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels`` or ``template``.
+    Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels``, ``template`` or ``voice``.
     """
 
     batching: Literal["planned", "opaque"] = "planned"
@@ -146,6 +147,8 @@ class HfModel:
             if option in self._options and option not in family.options:
                 takes = ", ".join(family.options) or "none of its own"
                 raise UsageError(f"{option}=… does not apply to {self._target}, whose family's options are: {takes}")
+        if "voice" in self._options and "beams" in self._options:
+            raise UsageError(f"{self._target} cannot speak what a beam search wrote: leave voice=… or beams=… out")
         if "padding" in self._options and family.engine != GENERATOR:
             raise UsageError(f"padding=… does not apply to {self._target}, which is given no prompt of tokens")
         window_s = _WINDOW_S if family.many_windows else front_end.window_s
@@ -158,6 +161,7 @@ class HfModel:
             max_clips=family.max_clips,
             pads_to_s=window_s if family.fills_window else None,
             tasks=family.tasks,
+            speaks="voice" in self._options,
             chunked_tasks=family.chunked,
         )
 
@@ -173,8 +177,10 @@ class HfModel:
         """
         limits = self.limits
         chosen = {name: self._options[name] for name in FAMILY_OPTIONS if name in self._options}
+        speakers = self._checkpoint.folder / SPEAKERS
         return {
             **self._checkpoint.digests(self.digest_of, code=self._trusted),
+            **({"speakers": self.digest_of(speakers)} if "voice" in self._options and speakers.is_file() else {}),
             **({} if self._lora is None else {"lora": self._lora.digest(self.digest_of)}),
             "adapter": self.adapter,
             "dtype": self.dtype,
@@ -263,7 +269,7 @@ class HfModel:
 
     def engine_of(self, setup: Any) -> Any:
         """What asks the checkpoint, loaded."""
-        engine = self._family.hook("engine")
+        engine = self._family.hook("talker" if "voice" in self._options else "engine")
         assert engine is not None
         return engine(setup)
 

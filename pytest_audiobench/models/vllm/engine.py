@@ -25,7 +25,7 @@ class VllmGenerator(Generator):
         self._chosen = chosen
         super().__init__(setup)
 
-    def loaded(self) -> Any:
+    def load_model(self) -> Any:
         load = self.setup.load
         try:
             with sealed(load.trust):
