@@ -187,11 +187,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if before := session.config.stash.get(THRESHOLDS, None):
         # Modules and tests last to the end: each walk over them takes as long as many an eval. Those of an earlier
         # session of this process do not.
-        if gc.get_freeze_count():
+        if _FROZEN:
             gc.unfreeze()
             gc.collect()
+        _FROZEN.append(session.name)
         gc.freeze()
         gc.set_threshold(*before)
+
+
+_FROZEN: list[str] = []
+"""The sessions of this process whose tests were set apart as lasting."""
 
 
 def _collect_garbage_seldom(config: pytest.Config) -> None:

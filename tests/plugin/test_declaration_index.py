@@ -177,3 +177,24 @@ def test_files_that_are_right_by_what_a_conftest_adds_are_read_each_time(catalog
     lab.write_text("")
     result = catalogue.run(*collect, model="baseline:chance")
     result.stdout.fnmatch_lines(["*frogs.audiobench.toml: unknown protocol 'croaks'*", "*no metric is called 'leaps'*"])
+
+
+def test_garbage_is_searched_as_the_user_wants_it_once_evals_are_collected(catalogue):
+    with (catalogue.path / "conftest.py").open("a") as lab:
+        lab.write(
+            "import gc\n"
+            "BEFORE, FROZEN = gc.get_threshold(), gc.get_freeze_count()\n"
+            "def pytest_sessionfinish():\n"
+            "    Path('garbage.txt').write_text(f'{gc.get_threshold() == BEFORE} {gc.get_freeze_count() - FROZEN}')\n"
+        )
+    catalogue.suite.write(test_plain="def test_plain(): pass")
+    catalogue.run("--collect-only", "-q")
+    restored, lasting = (catalogue.path / "garbage.txt").read_text().split()
+    assert restored == "True"
+    assert int(lasting) > 1_000
+    for file in catalogue.path.glob("*.audiobench.toml"):
+        file.unlink()
+    catalogue.run("--collect-only", "-q")  # the tests of others are left as they are
+    restored, lasting = (catalogue.path / "garbage.txt").read_text().split()
+    assert restored == "True"
+    assert int(lasting) <= 0
