@@ -30,7 +30,7 @@ _GIT_TIMEOUT_S = 10.0
 def decide(session: EvalSession, expected: Sequence[Expected], selected: Iterable[pytest.Item]) -> None:
     """Set what this run makes of earlier answers, now that it is known what it requires."""
     declared = any(eval_.thresholds for eval_ in expected) or any(map(_requires, selected))
-    if session.gate is None and not declared:
+    if not session.options.baseline and session.options.gate is None and not declared:
         return
     session.reuse.fresh = not session.options.reuse
     if session.options.reuse and not session.options.is_merged:
