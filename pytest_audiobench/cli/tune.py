@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.cli._questions import questions
 from pytest_audiobench.cli._text import labelled, say, table
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.evaluation.batch_plan import PlannedRequest
     from pytest_audiobench.models.hf.model import HfModel
     from pytest_audiobench.models.messages import Ask
+    from pytest_audiobench.models.model import Limits
 
-HELP = "try batch sizes of an hf: model on this device: clips a second, memory, and what to write in its spec"
+HELP = "try batch sizes of an hf: model on this device, and compiled steps: clips a second, memory, its spec"
 
 _NEARLY = 0.95
 """The smallest batch within so much of the quickest is chosen: what more a larger one gains is not worth its memory."""
@@ -60,6 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how many of them, over and over if need be (default 256)",
     )
     add("--tokens", metavar="N", type=_count, help="the most of an answer (default: the protocol's own number)")
+    add("--compile", action="store_true", help="try compile=yes too, as is done on a card without being asked")
     add("--rounds", metavar="N", type=_count, default=1, help="how often each size is measured (default 1)")
 
 
@@ -83,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
     spec = parse_spec(args.model)
     model = make(spec)
-    if not isinstance(model, HfModel):
+    if not isinstance(model, HfModel) or model.kind != "hf":
         raise UsageError(f"{args.model} is not asked in this process: only batches of an hf: model are tuned here")
     data = manifest(args.data.resolve()) if args.data else None
     asks = _repeated(list(questions(model, "tune", data, args.tokens)), args.clips)
@@ -99,11 +101,37 @@ def run(args: argparse.Namespace) -> int:
     quickest = max(trial.rate for trial in fitting)
     chosen = next(trial for trial in fitting if trial.rate >= _NEARLY * quickest)
     kept = {name: value for name, value in spec.options.items() if name not in ("batch", "batch_s")}
+    kept |= {"batch": f"{chosen.batch}", "batch_s": f"{chosen.seconds}"}
+    rows = [("device", model.device)]
+    if "compile" not in kept and (args.compile or model.device.startswith("cuda")):
+        compiling = replace(spec, options={**kept, "compile": "yes"})
+        try:
+            first_s, trial = _compiled(make(compiling), asks, chosen.batch, args.rounds)
+        except (FatalError, UsageError) as error:
+            rows.append(("compiled", f"not to be had: {error}"))
+        else:
+            gain = trial.rate / chosen.rate
+            rows.append(
+                ("compiled", f"{trial.rate:.1f} clips/s, {gain:.2f} times; the first batch took {first_s:.0f} s")
+            )
+            if trial.fits and gain * _NEARLY >= 1:
+                kept["compile"] = "yes"
     options = ",".join(f"{name}={value}" for name, value in kept.items())
-    written = f"hf:{spec.target},{options + ',' if options else ''}batch={chosen.batch},batch_s={chosen.seconds}"
-    rows = [("device", model.device), ("model", written)]
+    rows.append(("model", f"hf:{spec.target},{options}"))
     print("\n".join(["", *map(printable, labelled(rows, indent=0))]))
     return 0
+
+
+def _compiled(model: Any, asks: Sequence[Ask], batch: int, rounds: int) -> tuple[float, Trial]:
+    """The seconds of a first batch, in which its steps are compiled, and how all go once they are."""
+    try:
+        model.load()
+        planned, limits = _planned(model, asks)
+        started = time.perf_counter()
+        _fits(model, asks[:batch])
+        return time.perf_counter() - started, _trial(model, asks, planned, replace(limits, max_batch=batch), rounds)
+    finally:
+        model.close()
 
 
 def _repeated(asks: Sequence[Ask], count: int) -> list[Ask]:
@@ -118,32 +146,44 @@ def _repeated(asks: Sequence[Ask], count: int) -> list[Ask]:
 
 def _trials(model: HfModel, asks: Sequence[Ask], rounds: int) -> Iterator[Trial]:
     """Doubling batches, until one does not fit, or is slower than the quickest, or holds all clips."""
-    from pytest_audiobench.evaluation.batch_plan import planned_batches, planned_request
+    planned, limits = _planned(model, asks)
+    _fits(model, asks[:1])  # warm
+    best, size = 0.0, 1
+    while True:
+        trial = _trial(model, asks, planned, replace(limits, max_batch=size), rounds)
+        yield trial
+        best = max(best, trial.rate)
+        if not trial.fits or trial.rate < _WORSE * best or size >= len(asks):
+            return
+        size *= 2
+
+
+def _planned(model: HfModel, asks: Sequence[Ask]) -> tuple[list[PlannedRequest], Limits]:
+    from pytest_audiobench.evaluation.batch_plan import planned_request
 
     limits = replace(model.limits, max_batch_s=math.inf)
-    planned = [
+    return [
         planned_request(ask.request, [clip.duration_s for clip in ask.audio], 0, limits)._replace(
             id_hash=number.to_bytes(16, "big")
         )
         for number, ask in enumerate(asks)
-    ]
-    _fits(model, asks[:1])  # warm
-    best, size = 0.0, 1
-    while True:
-        batches = planned_batches(planned, replace(limits, max_batch=size))
-        model.forget_peak_memory()
-        rates, fits = [], True
-        for _ in range(rounds):
-            started = time.perf_counter()
-            for batch in batches:
-                fits = _fits(model, [asks[i] for i in batch]) and fits
-            rates.append(len(asks) / (time.perf_counter() - started))
-        trial = Trial(size, _seconds(planned, batches), rates, model.peak_memory_bytes or 0, fits)
-        yield trial
-        best = max(best, trial.rate)
-        if not fits or trial.rate < _WORSE * best or size >= len(asks):
-            return
-        size *= 2
+    ], limits
+
+
+def _trial(
+    model: HfModel, asks: Sequence[Ask], planned: Sequence[PlannedRequest], limits: Limits, rounds: int
+) -> Trial:
+    from pytest_audiobench.evaluation.batch_plan import planned_batches
+
+    batches = planned_batches(planned, limits)
+    model.forget_peak_memory()
+    rates, fits = [], True
+    for _ in range(rounds):
+        started = time.perf_counter()
+        for batch in batches:
+            fits = _fits(model, [asks[i] for i in batch]) and fits
+        rates.append(len(asks) / (time.perf_counter() - started))
+    return Trial(limits.max_batch, _seconds(planned, batches), rates, model.peak_memory_bytes or 0, fits)
 
 
 def _seconds(planned: Sequence[PlannedRequest], batches: Sequence[Sequence[int]]) -> int:

@@ -81,6 +81,24 @@ def test_clips_are_asked_over_and_over_and_none_is_remembered():
     assert {ask.audio[0].pcm_digest for ask in repeated} == {""}
 
 
+def test_compiled_steps_are_measured_behind_a_first_batch_at_the_size_that_was_found():
+    card, done = Card(room_s=1e9), []
+    card.load, card.close = lambda: done.append("load"), lambda: done.append("close")
+    first_s, trial = tune._compiled(card, asks(*[1.0] * 8), 4, rounds=2)
+    assert (first_s >= 0, trial.batch, card.batches, done) == (True, 4, [[4] * 4], ["load", "close"])
+
+
+@pytest.mark.skipif(not CHECKPOINT.is_dir(), reason="needs the checkpoints in fixtures/checkpoints")
+def test_where_steps_cannot_be_compiled_it_says_why_and_leaves_them_as_they_are(capsys, monkeypatch):
+    transformers = pytest.importorskip("transformers")
+    for name in ("Qwen2AudioForConditionalGeneration", "Qwen2Model"):
+        monkeypatch.setattr(getattr(transformers, name), "_can_compile_fullgraph", False)
+    assert main(["tune", f"hf:{CHECKPOINT},device=cpu", "--clips", "2", "--tokens", "1", "--compile"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "compiled not to be had: compile=yes does not apply" in said
+    assert "compile=yes" not in said.rpartition("model hf:")[2]
+
+
 def test_what_is_not_asked_in_this_process_is_not_tuned(capsys):
     assert main(["tune", "baseline:listener"]) == 4
     assert "only batches of an hf: model" in capsys.readouterr().err

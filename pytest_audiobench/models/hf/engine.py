@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from pytest_audiobench.audio.clip import PlayedAudio, Samples
-from pytest_audiobench.errors import FatalError
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.hf.checkpoint import first_line
 from pytest_audiobench.models.hf.families import Family
 from pytest_audiobench.models.hf.loading import Load, load_model, load_processor
 from pytest_audiobench.models.hf.options import NO_ROOM
@@ -27,6 +28,8 @@ S = TypeVar("S")
 T = TypeVar("T")
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names in malloc.h
 _KEPT_BYTES = 256 << 20
+_CACHE_STEP = 256
+"""Caches of fixed size are as long as a multiple of so many tokens: each length is recorded anew by a card."""
 _LARGEST_BYTES = 32 << 20
 """The most that glibc takes; larger tensors still go back to the system when they are freed."""
 
@@ -39,7 +42,8 @@ class OutOfMemory(Exception):
 class Setup:
     """How a checkpoint is made an engine of. ``shortest`` is the least number of samples a clip is filled up to.
 
-    ``options`` are those of the spec that the family takes, as written; ``padding`` is the side of prompts in a batch.
+    ``options`` are those of the spec that the family takes, as written; ``padding`` is the side of prompts in a batch;
+    ``compiled`` has the steps of an answer compiled, over a cache of fixed size.
     """
 
     load: Load
@@ -48,6 +52,7 @@ class Setup:
     shortest: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     padding: str = "left"
+    compiled: bool = False
     threads: str | None = None
 
     @property
@@ -77,6 +82,8 @@ class Engine:
         self.seconds = {"features_s": 0.0, "generate_s": 0.0}
         self.processor = load_processor(setup.load, self.processor_class)
         self.model = self.load_model()
+        if setup.compiled:
+            self._compile_config = compile_config(self.model, setup)
         with torch.inference_mode():
             self.hearing = self.prove()
 
@@ -142,6 +149,16 @@ class Engine:
         finally:
             self.seconds[name] += time.perf_counter() - started
 
+    def steps(self, tokens: int) -> dict[str, Any]:
+        """What ``generate`` is told of how to make an answer's steps, of ``tokens`` at most with the prompt."""
+        if not self.setup.compiled:
+            return {}
+        # The length that earlier calls needed is remembered here, and an answer must not depend on these.
+        vars(self.model).pop("_previous_max_cache_length", None)
+        length = {"max_cache_len": -(-tokens // _CACHE_STEP) * _CACHE_STEP}
+        known = length if hasattr(self.model.generation_config, "max_cache_len") else {}
+        return {"cache_implementation": "static", "compile_config": self._compile_config, **known}
+
     def filled_up(self, clip: Samples) -> Samples:
         """The clip, with silence at its end where it is shorter than the model can take."""
         if len(clip) >= self.setup.shortest:
@@ -169,7 +186,30 @@ class Engine:
         except RuntimeError as error:
             if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
                 raise OutOfMemory from None
+            if type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+                raise FatalError(
+                    f"torch cannot compile the steps of {self.setup.folder} ({first_line(error)}); it needs a C++ "
+                    "compiler such as g++, and on a card triton: install them, or leave compile=yes out"
+                ) from error
             raise
+
+
+def compile_config(model: Any, setup: Setup) -> Any:
+    """How the steps of an answer are compiled: once for all sizes, so that no answer depends on which came first.
+
+    Raises UsageError where neither the model's class nor that of its text decoder says that it can be.
+    """
+    from transformers import CompileConfig
+
+    decoder = model.get_decoder() if hasattr(model, "get_decoder") else model
+    if not any(getattr(type(part), "_can_compile_fullgraph", False) for part in (model, decoder)):
+        raise UsageError(
+            f"compile=yes does not apply to {setup.folder}: transformers does not say of {type(model).__name__} that "
+            "it can be compiled"
+        )
+    config: Any = CompileConfig(dynamic=True)
+    config._compile_all_devices = True  # else it is left out on the processor, without a word
+    return config
 
 
 def halving(batch: Sequence[S], ask: Callable[[Sequence[S]], list[T]]) -> tuple[list[T | None], int]:

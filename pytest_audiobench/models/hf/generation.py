@@ -91,7 +91,8 @@ class Generator(Engine):
             inputs = self.on_device(self._inputs(prompts))
         seeded = _own_seed([prompt.key for prompt in prompts], settings, self.setup.load.device)
         with self.timed("generate_s"), seeded:
-            tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
+            room = self.steps(inputs["input_ids"].shape[1] + settings.max_new_tokens)
+            tokens = self.model.generate(**inputs, **how(settings, self.setup.options), **room)
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [self._response(row, length, settings) for row, length in zip(new, lengths, strict=True)]

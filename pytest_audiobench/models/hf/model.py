@@ -61,7 +61,8 @@ class HfModel:
     (shorter clips are filled up with silence to this length, as some models were trained), ``padding`` (the side on
     which a batch's shorter prompts are filled up: left, or right to see what that does), ``revision`` and
     ``download=yes`` for names on the hub,
-    ``trust=yes`` (run the code that comes with this very checkpoint).
+    ``trust=yes`` (run the code that comes with this very checkpoint), ``compile=yes`` (the steps of an answer compiled
+    by torch, over a cache of fixed size).
     Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels``, ``template`` or ``voice``.
     """
 
@@ -90,6 +91,9 @@ class HfModel:
         self._dtype = one_of(self.kind, self._options, "dtype", DTYPES)
         self._padding = one_of(self.kind, self._options, "padding", PADDINGS) or "left"
         self._download = one_of(self.kind, self._options, "download", ("yes", "no")) == "yes"
+        self._compiled = one_of(self.kind, self._options, "compile", ("yes", "no")) == "yes"
+        if self._compiled and "beams" in self._options:
+            raise UsageError("compile=yes of an hf model is for greedy and sampled answers: leave beams=… out")
         if one_of(self.kind, self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
             raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
         number(self.kind, self._options, "beams", 1, whole=True)
@@ -147,10 +151,12 @@ class HfModel:
             if option in self._options and option not in family.options:
                 takes = ", ".join(family.options) or "none of its own"
                 raise UsageError(f"{option}=… does not apply to {self._target}, whose family's options are: {takes}")
-        if "voice" in self._options and "beams" in self._options:
-            raise UsageError(f"{self._target} cannot speak what a beam search wrote: leave voice=… or beams=… out")
+        if "voice" in self._options and (other := "beams" if "beams" in self._options else "compile" * self._compiled):
+            raise UsageError(f"{self._target} cannot speak what was written by {other}=…: leave it or voice=… out")
         if "padding" in self._options and family.engine != GENERATOR:
             raise UsageError(f"padding=… does not apply to {self._target}, which is given no prompt of tokens")
+        if self._compiled and "beams" not in family.options:
+            raise UsageError(f"compile=yes does not apply to {self._target}, which writes no answer step by step")
         window_s = _WINDOW_S if family.many_windows else front_end.window_s
         return Limits(
             max_batch=int(self._batch),
@@ -188,6 +194,7 @@ class HfModel:
             "front_end": f"{limits.rate_hz} Hz|window {limits.max_clip_s} s|pad {self.pad_s} s",
             "batch": f"{limits.max_batch} items|{limits.max_batch_s} s",
             **({"padding": self._padding} if self._padding != "left" else {}),
+            **({"steps": "compiled, static cache"} if self._compiled else {}),
             **({"chosen": written("", "", chosen)[2:]} if chosen else {}),
             **({"family": definition(self._family)} if is_added(self._family) else {}),
         }
@@ -258,6 +265,7 @@ class HfModel:
             shortest=round(self.pad_s * self.limits.rate_hz),
             options={name: self._options[name] for name in FAMILY_OPTIONS if name in self._options},
             padding=self._padding,
+            compiled=self._compiled,
             threads=os.environ.get("AUDIOBENCH_THREADS"),
         )
         try:

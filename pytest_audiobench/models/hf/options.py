@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_audiobench.errors import UsageError
 
 OPTIONS = (
-    *("attn", "batch", "batch_s", "device", "device_map", "download", "dtype"),
+    *("attn", "batch", "batch_s", "compile", "device", "device_map", "download", "dtype"),
     *("pad_s", "padding", "revision", "trust"),
 )
 FAMILY_OPTIONS = ("beams", "labels", "language", "repetition_penalty", "template", "voice")

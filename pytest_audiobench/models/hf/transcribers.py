@@ -51,6 +51,7 @@ class WhisperTranscriber(Engine):
         return self.model.generate(
             **self.on_device(features),
             **decoding,
+            **self.steps(decoding["max_new_tokens"] + _START_TOKENS),
             **wanted,
             return_timestamps=False,
             return_dict_in_generate=True,
