@@ -73,5 +73,5 @@ def test_a_pickle_of_speakers_is_not_read(built):
 def test_a_voice_that_is_not_there_and_a_beam_search_are_refused(talking):
     with pytest.raises(FatalError, match="no speaker 'Nobody'; it has Chelsie, Ethan"):
         HfModel(str(talking), {"voice": "Nobody", "device": "cpu"}).load()
-    with pytest.raises(UsageError, match="cannot speak what a beam search wrote"):
+    with pytest.raises(UsageError, match="cannot speak what was written by beams="):
         _ = HfModel(str(talking), {"voice": "Chelsie", "beams": "3"}).limits
