@@ -6,10 +6,12 @@ multiple-choice questions:
 - plain loop: reads and hashes each file, answers, writes a line;
 - pytest: as many parametrised tests that do nothing;
 - first, cached: this package, with an empty store and with every answer known;
+- lmms-eval: its dummy model, which reads each file, and a scorer that looks for a letter;
 - inspect_ai: its mock model, multiple-choice solver and scorer, text only, no audio; as many samples as ``--of-peers``.
 
 From each is taken what the same process costs with one sample. Peers run in environments of their own, named by
-``BENCHMARK_PEERS=inspect_ai=/path/to/python``; one that is not named is left out, and the script says so.
+``BENCHMARK_PEERS=inspect_ai=/path/to/python,lmms_eval=/path/to/python``; one that is not named is left out, and the
+script says so.
 """
 
 from __future__ import annotations
@@ -63,6 +65,32 @@ assert log.status == "success", log.error
 """
 
 
+LMMS_CODE = """
+def visual(doc, *_):
+    return [doc["audio"]]
+
+def text(doc, *_):
+    return doc["question"]
+
+def scores(doc, results):
+    return {"right": float(results[0].strip() == "A")}
+"""
+LMMS_TASK = """
+task: peer
+dataset_path: json
+dataset_kwargs: {data_files: {test: FILE}}
+test_split: test
+output_type: generate_until
+doc_to_visual: !function code.visual
+doc_to_text: !function code.text
+doc_to_target: "A"
+generation_kwargs: {max_new_tokens: 8}
+process_results: !function code.scores
+metric_list:
+  - {metric: right, aggregation: mean, higher_is_better: true}
+"""
+
+
 def peers() -> dict[str, str]:
     """The Python of each peer that ``BENCHMARK_PEERS`` names."""
     entries = filter(None, os.environ.get("BENCHMARK_PEERS", "").split(","))
@@ -82,9 +110,21 @@ class Scene:
         (folder / "bare" / "pytest.ini").write_text("[pytest]\n")
         for name, text in (("loop.py", LOOP), ("bare/test_rows.py", PYTEST), ("inspect_run.py", INSPECT)):
             (folder / name).write_text(text)
+        for rows in ("one", "all"):
+            task = folder / f"lmms_{rows}"
+            task.mkdir()
+            (task / "code.py").write_text(LMMS_CODE)
+            (task / "peer.yaml").write_text(LMMS_TASK.replace("FILE", str(folder / f"{rows}.jsonl")))
 
     def script(self, python: str, name: str, rows: str) -> Spent:
         return process([python, name, f"{rows}.jsonl"], self.folder, self.bytecode, HOME=str(self.folder))
+
+    def lmms(self, python: str, rows: str) -> Spent:
+        whole_files = f"read_bytes={2**30}"
+        command = [python, "-m", "lmms_eval", "--model", "dummy", "--model_args", whole_files, "--tasks", "peer"]
+        command += ["--include_path", str(self.folder / f"lmms_{rows}"), "--batch_size", "1", "--log_samples"]
+        alone = {"HOME": str(self.folder), "HF_HOME": str(self.folder / "hub"), "HF_HUB_OFFLINE": "1"}
+        return process([*command, "--output_path", "lmms_out"], self.folder, self.bytecode, **alone)
 
     def pytest(self, rows: str) -> Spent:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--confcutdir=.", "test_rows.py"]
@@ -110,6 +150,10 @@ def main() -> None:
             "this package, first": (lambda rows: scene.ours(rows, "store"), "all", options.samples),
             "this package, cached": (scene.ours, "all", options.samples),
         }
+        if lmms := known.get("lmms_eval"):
+            ways["lmms-eval, dummy model"] = (lambda rows: scene.lmms(lmms, rows), "all", options.samples)
+        else:
+            keep_left_out("lmms-eval: name its Python, BENCHMARK_PEERS=lmms_eval=PYTHON")
         if python := known.get("inspect_ai"):
             ways["inspect_ai, text only"] = (
                 lambda rows: scene.script(python, "inspect_run.py", rows),

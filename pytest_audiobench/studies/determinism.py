@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,6 +42,8 @@ class _Difference(NamedTuple):
 
 
 _BATCH_SIZES, _COPIES = range(1, 11), 4
+_NEARLY = 0.75
+"""Batches that hold less of their size than this on average are said to be smaller."""
 
 
 def determinism(
@@ -89,9 +91,11 @@ def determinism(
     if clip is not None:
         if not model.planned:
             pytest.skip(f"{model.spec} batches as it pleases: nobody can say which answers it gave together")
-        sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
-        return _by_batch(evaluate, dataset, protocol, clip, sizes)
+        return _by_batch(evaluate, dataset, protocol, clip, batch_sizes)
     result = evaluate(dataset, protocol, samples=samples, scorers=scorers)
+    if model.planned:
+        for doubt in (*_beyond(model, batch_sizes), *_smaller(model, batch_sizes, result.n)):
+            result.warn(doubt)
     same_model = [(condition, "", "") for condition in _conditions(model, batch_sizes, copies)]
     number = "batch" if model.spec.startswith("http:") else "concurrency"
     same_model += [(of_option(number, f"{most}"), number, f"{most}") for most in at_once]
@@ -133,6 +137,25 @@ def _conditions(model: ModelHandle, batch_sizes: Sequence[int], copies: int) -> 
     sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
     at_once = [repeated(copies)] if copies <= model.limits.max_batch else []
     return [rerun(), reversed_order(), *map(batches_of, sizes), *at_once]
+
+
+def _beyond(model: ModelHandle, batch_sizes: Sequence[int]) -> Iterator[str]:
+    """Of sizes that somebody wished for those that the model is not asked in."""
+    most = model.limits.max_batch
+    if batch_sizes is not _BATCH_SIZES and (
+        beyond := ", ".join(f"batch-{size}" for size in batch_sizes if size > most)
+    ):
+        yield f"{beyond} not measured: the model's batch is {most}; write another batch= in its spec"
+
+
+def _smaller(model: ModelHandle, batch_sizes: Sequence[int], n: int) -> Iterator[str]:
+    """Of sizes that ``n`` samples do not fill what they were asked in."""
+    for size in batch_sizes:
+        batches = -(-n // size)
+        if size <= model.limits.max_batch and n < _NEARLY * size * batches:
+            last = n - (batches - 1) * size
+            sizes = f"one of {last}" if batches == 1 else f"{batches - 1} of {size} and one of {last}"
+            yield f"batch-{size} was asked in {sizes}: ask more samples for what batches of {size} do"
 
 
 def _together(differences: Sequence[_Difference]) -> _Difference:
@@ -221,8 +244,10 @@ def _by_batch(
         raise UsageError(f"{dataset.name} has no sample {clip!r}")
 
     result = evaluate(replace(dataset, name=f"{dataset.name}/{clip}", read=read), protocol, control=True)
-    metrics: dict[str, Metric] = {}
-    for size in sizes:
+    model, metrics = evaluator_of(evaluate).handle, dict[str, Metric]()
+    for doubt in _beyond(model, sizes):
+        result.warn(doubt)
+    for size in (size for size in sizes if size <= model.limits.max_batch):
         rows = [row for copy in evaluator_of(evaluate).ask_again(result, repeated(size)) for row in copy]
         same = [_texts(row) == _texts(result.headline_rows[0]) for row in rows]
         taken_s = sum(each.share_s or 0.0 for row in rows for each in row.answers.responses.values())

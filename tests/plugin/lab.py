@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ class ToneModel:
     sleepy=S      seconds that it takes for a batch
     deaf=yes      always answers A
     moody=N       answers A in batches of more than N
+    halved=N      says of answers in batches of more than N that their batch was halved
     shared=yes    is loaded once for each device
     choosy=ID     fails about that sample, except in a batch of four
     unheard=ID    fails about that sample
@@ -60,7 +62,10 @@ class ToneModel:
         self._size = len(batch)
         if len(batch) > int(self._options.get("moody", 1000)):
             return [Response.of("A") for _ in batch]
-        return [self._answer(request, audio) for request, audio in batch]
+        answers = [self._answer(request, audio) for request, audio in batch]
+        if len(batch) > int(self._options.get("halved", 1000)):
+            answers = [replace(answer, usage={"oom_splits": 1}) for answer in answers]
+        return answers
 
     def _answer(self, request, audio):
         if request.sample_id == self._options.get("die"):

@@ -90,6 +90,21 @@ def test_what_each_condition_changes_has_an_interval_and_stands_in_one_table(ask
     )
 
 
+def test_it_says_of_which_sizes_it_says_nothing(suite):
+    suite.tones(5)
+    suite.write(test_again=DETERMINISM.replace("()", "(), batch_sizes=[2, 4, 16, 64]"))
+    assert suite.run(halved="3").ret == 0
+    run, _ = suite.last()
+    assert run["items"][0]["warnings"] == [
+        "batch-16, batch-64 not measured: the model's batch is 4; write another batch= in its spec",
+        "batch-4 was asked in 1 of 4 and one of 1: ask more samples for what batches of 4 do",
+        "again: 4 answers came of batches that were halved for want of memory",
+        "reversed: 4 answers came of batches that were halved for want of memory",
+        "batch-4: 4 answers came of batches that were halved for want of memory",
+        "repeated-4: 20 answers came of batches that were halved for want of memory",
+    ]
+
+
 def test_one_clip_is_printed_as_each_batch_answers_it_with_the_seconds_it_took(asked):
     clip = DETERMINISM.replace("()", '(), clip="tone-7", batch_sizes=range(1, 4)')
     asked.write(test_again=clip)
