@@ -21,12 +21,9 @@ from pytest_audiobench.errors import InfrastructureError, SampleError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.openai.client import Broken, Busy, Client, Rejected, Reply
-from pytest_audiobench.models.openai.dialogue import Dialogue
+from pytest_audiobench.models.openai.dialogue import DISCOUNT, Dialogue
 from pytest_audiobench.models.openai.requests_loop import Spending
 from pytest_audiobench.models.openai.wire import error_text
-
-DISCOUNT = 0.5
-"""What OpenAI and Groq say that a request of a job costs, of its price otherwise."""
 
 _NOTE = "batch-job"
 _ID = 32

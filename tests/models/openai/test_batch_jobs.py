@@ -142,6 +142,12 @@ def test_half_the_price_is_reserved_and_counted(provider, model_with, asks, tmp_
     assert spent_note(tmp_path / "run") == ["4 requests were sent to servers for 0.000220 USD"]
 
 
+def test_what_a_request_is_told_to_cost_is_half_as_well():
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    whole, half = (OpenAIModel("tiny", {"price": price, **PRICES}).cost_usd(usage) for price in ("request", "batch"))
+    assert half == pytest.approx(whole / 2)
+
+
 def test_what_would_cost_too_much_is_not_sent(provider, model_with, asks, tmp_path):
     (tmp_path / "run").mkdir()
     with pytest.raises(FatalError, match="--ab-max-cost=1e-05 is reached"):
