@@ -38,6 +38,8 @@ T = TypeVar("T")
 class JobNotes(Protocol):
     """Where jobs are noted: a run's store."""
 
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, object]: ...
+
     def notes(self, prefix: str) -> list[tuple[str, str]]: ...
 
     def keep_note(self, name: str, text: str) -> None: ...
@@ -55,7 +57,8 @@ class Job:
     why: str = ""
     answers: dict[str, Any] = field(default_factory=dict)
     """By key, once it has ended: a line of the provider's output."""
-    handed_over: set[str] = field(default_factory=set)
+    handed_over: dict[str, str] = field(default_factory=dict)
+    """The whole keys of what was answered, "" of an error."""
     reserved_usd: dict[str, float] = field(default_factory=dict)
     """What this run has set aside for its requests."""
 
@@ -67,8 +70,8 @@ class Job:
         """Whether an answer to it is here or may still come."""
         return key in self.keys and (not self.is_final or key in self.answers)
 
-    def note(self, collected: bool = False) -> str:
-        return json.dumps({"id": self.id, "keys": list(self.keys), "collected": collected})
+    def note(self) -> str:
+        return json.dumps({"id": self.id, "keys": list(self.keys), "collected": not self.keys})
 
 
 class BatchJobs:
@@ -113,10 +116,17 @@ class BatchJobs:
         return asyncio.run_coroutine_threadsafe(self._collected([_light(ask) for ask in batch]), self._loop)
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Note what was handed over, wait for ``last``, then end the thread."""
+        """Note what is still to be collected, wait for ``last``, then end the thread."""
+        noted = dict(self._notes.notes(self._prefix))
         for job in self._jobs or ():
-            if job.is_final and job.handed_over >= job.answers.keys():
-                self._notes.keep_note(self._prefix + job.token, job.note(collected=True))
+            if job.is_final:
+                # What was handed over when the run was interrupted may not have been written.
+                stored = self._notes.find([bytes.fromhex(key) for key in job.handed_over.values() if key])
+                done = {key for key, whole in job.handed_over.items() if not whole or bytes.fromhex(whole) in stored}
+                # Another worker may have collected some since.
+                left = json.loads(noted.get(self._prefix + job.token, job.note()))["keys"]
+                job.keys = [key for key in left if key in job.answers and key not in done]
+                self._notes.keep_note(self._prefix + job.token, job.note())
         self._wait(last())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -236,7 +246,7 @@ class BatchJobs:
         if key not in job.handed_over and self._spending is not None:
             cost_usd = self._spending.cost_usd(ask, response.usage) * DISCOUNT if response.error is None else 0.0
             self._spending.budget.settle(job.reserved_usd.get(key, 0.0), cost_usd)
-        job.handed_over.add(key)
+        job.handed_over[key] = ask.request.key if response.error is None else ""
         return response
 
     async def _patiently(self, exchange: Callable[[], Awaitable[T]]) -> T:
