@@ -51,8 +51,11 @@ class Checkpoint(NamedTuple):
         return f"{self.step:.15g}"
 
     def saved(self) -> float:
-        """When its youngest file was written, in seconds of the epoch."""
-        return max((file.stat().st_mtime for file in self.folder.iterdir() if file.is_file()), default=0.0)
+        """When its youngest file was written, in seconds of the epoch; 0 where it was removed meanwhile."""
+        try:
+            return max((file.stat().st_mtime for file in self.folder.iterdir() if file.is_file()), default=0.0)
+        except FileNotFoundError:
+            return 0.0
 
     def is_whole(self, settle_s: float) -> bool:
         """Whether nothing more will be written: Trainer has said so, or all weights lie here and no file changed for
@@ -69,8 +72,8 @@ class Checkpoint(NamedTuple):
         return bool(names) and time.time() - self.saved() >= settle_s
 
 
-def checkpoints(pattern: str, settle_s: float) -> list[Checkpoint]:
-    """The whole checkpoints that ``pattern`` names (a folder's name with ``*``), by step.
+def checkpoints(pattern: str, settle_s: float) -> tuple[list[Checkpoint], list[Checkpoint]]:
+    """The checkpoints that ``pattern`` names (a folder's name with ``*``), by step: the whole ones, and the others.
 
     Raises UsageError for a folder without a step in its name, and for two of one step.
     """
@@ -84,8 +87,11 @@ def checkpoints(pattern: str, settle_s: float) -> list[Checkpoint]:
         if step in by_step:
             raise UsageError(f"{by_step[step]} and {folder} are both of step {step:.15g}: name the folders of one run")
         by_step[step] = folder
-    found = [Checkpoint(step, folder) for step, folder in sorted(by_step.items())]
-    return [checkpoint for checkpoint in found if checkpoint.is_whole(settle_s)]
+    whole: list[Checkpoint] = []
+    others: list[Checkpoint] = []
+    for checkpoint in (Checkpoint(step, folder) for step, folder in sorted(by_step.items())):
+        (whole if checkpoint.is_whole(settle_s) else others).append(checkpoint)
+    return whole, others
 
 
 class Look(NamedTuple):
@@ -189,6 +195,11 @@ class Follower:
     def look(self, checkpoint: Checkpoint) -> Look:
         """What is known of a checkpoint that was measured before."""
         self.looks.append(Look(checkpoint, 0, (), self._track(checkpoint)))
+        return self.looks[-1]
+
+    def pass_over(self, checkpoint: Checkpoint, why: str) -> Look:
+        """Note why a checkpoint is not asked."""
+        self.looks.append(Look(checkpoint, 0, (why,), None))
         return self.looks[-1]
 
     def _track(self, checkpoint: Checkpoint) -> Track | None:
