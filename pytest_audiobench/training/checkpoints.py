@@ -168,18 +168,24 @@ class Follower:
             raise UsageError(f"{self.name!r} cannot be the name of runs: use letters, digits, dots and hyphens")
 
     def is_measured(self, checkpoint: Checkpoint) -> bool:
-        """Whether a whole run of it lies in the reports that began after it was saved."""
+        """Whether a whole run of it by the same arguments lies in the reports that ended after it was saved."""
         record = self._folder(checkpoint) / RECORD
-        is_younger = record.is_file() and record.stat().st_mtime >= checkpoint.saved()
-        return is_younger and not _missing(record.parent, checkpoint)
+        if not record.is_file() or record.stat().st_mtime < checkpoint.saved():
+            return False
+        asked, own = load_run(record.parent).record.command, self._arguments(checkpoint)
+        return list(asked[1 : 1 + len(own)]) == own and not _missing(record.parent, checkpoint)
+
+    def _arguments(self, checkpoint: Checkpoint) -> list[str]:
+        """Those of pytest that say what is asked of which model."""
+        model = self.model.replace(_CHECKPOINT, str(checkpoint.folder.resolve()))
+        return [*self.arguments, f"--ab-model={_alias(checkpoint)}={model}"]
 
     def ask(self, checkpoint: Checkpoint) -> Look:
         """Run pytest on it and hold it to the best so far. Raises UsageError where runs were not asked the same."""
-        spec = f"{_alias(checkpoint)}={self.model.replace(_CHECKPOINT, str(checkpoint.folder.resolve()))}"
         run = self._folder(checkpoint)
-        options = [f"--ab-model={spec}", f"--ab-run={run.name}", f"--ab-reports={self.reports}"]
+        options = [*self._arguments(checkpoint), f"--ab-run={run.name}", f"--ab-reports={self.reports}"]
         environment = {name: value for name, value in os.environ.items() if not _OF_ONE_PROCESS.fullmatch(name)}
-        command = [sys.executable, "-m", "pytest", *self.arguments, *options]
+        command = [sys.executable, "-m", "pytest", *options]
         if (run / RECORD).is_file():
             # Of another state of the folder, or no measurement.
             earlier = (run.with_name(f"{run.name}.earlier-{number}") for number in itertools.count(1))

@@ -54,6 +54,15 @@ def test_a_checkpoint_that_is_saved_again_is_asked_again(save, capfd):
     assert capfd.readouterr().out.count("1 passed in ") == 1
 
 
+def test_what_other_arguments_measured_is_no_measurement(save):
+    checkpoint = Checkpoint(100, save(100, 60))
+    Follower("saved", ARGUMENTS[1:], "trained:{checkpoint}").ask(checkpoint)
+    arguments = (ARGUMENTS[1:], ["test_tones.py", "-q", "--ab-limit=8"])
+    models = ("trained:{checkpoint}", "trained:{checkpoint}/")
+    known = [Follower("saved", own, model).is_measured(checkpoint) for own in arguments for model in models]
+    assert known == [True, False, False, False]
+
+
 def test_a_checkpoint_that_cannot_be_measured_is_said_and_is_no_success(save, capfd):
     save(100, 60)
     save(200, "no number")
