@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """1 where the last checkpoint is significantly below the best, 6 where one was not measured, else 0."""
-    from pytest_audiobench.training.checkpoints import Follower, checkpoints
+    from pytest_audiobench.training.checkpoints import TRAINER_STATE, Follower, checkpoints
 
     pattern = Path(args.checkpoints).expanduser().absolute()
     name = args.name or pattern.parent.name
@@ -50,12 +50,16 @@ def run(args: argparse.Namespace) -> int:
     asked: dict[Path, float] = {}
     waiting = False
     while True:
-        found = checkpoints(args.checkpoints, args.settle)
+        found, others = checkpoints(args.checkpoints, args.settle)
         for checkpoint in found:
-            if asked.get(checkpoint.folder) == (saved := checkpoint.saved()):
+            saved = checkpoint.saved()
+            if checkpoint.folder in asked and saved in (0.0, asked[checkpoint.folder]):
                 continue
             asked[checkpoint.folder] = saved
-            look = follower.look(checkpoint) if follower.is_measured(checkpoint) else follower.ask(checkpoint)
+            if not saved:
+                look = follower.pass_over(checkpoint, "its folder was removed before it was asked: keep more of them")
+            else:
+                look = follower.look(checkpoint) if follower.is_measured(checkpoint) else follower.ask(checkpoint)
             print("\n".join(look.lines()), flush=True)
             if look.exit_status == _INTERRUPTED:
                 raise KeyboardInterrupt
@@ -67,6 +71,10 @@ def run(args: argparse.Namespace) -> int:
         time.sleep(args.every)
     if not follower.looks:
         raise UsageError(f"no checkpoint in {args.checkpoints} is whole: name folders with safetensors weights")
-    if follower.looks[-1].track is not None:
+    for checkpoint in others:
+        if args.until is None or checkpoint.step <= args.until:
+            why = f"it is not whole: no {TRAINER_STATE}, and weights are missing or changed within --settle"
+            print("\n".join(follower.pass_over(checkpoint, why).lines()))
+    if any(look.track is not None for look in follower.looks):
         print(f"curves: {page}")
     return follower.exit_status()

@@ -51,8 +51,11 @@ class Checkpoint(NamedTuple):
         return f"{self.step:.15g}"
 
     def saved(self) -> float:
-        """When its youngest file was written, in seconds of the epoch."""
-        return max((file.stat().st_mtime for file in self.folder.iterdir() if file.is_file()), default=0.0)
+        """When its youngest file was written, in seconds of the epoch; 0 where it was removed meanwhile."""
+        try:
+            return max((file.stat().st_mtime for file in self.folder.iterdir() if file.is_file()), default=0.0)
+        except FileNotFoundError:
+            return 0.0
 
     def is_whole(self, settle_s: float) -> bool:
         """Whether nothing more will be written: Trainer has said so, or all weights lie here and no file changed for
@@ -69,8 +72,8 @@ class Checkpoint(NamedTuple):
         return bool(names) and time.time() - self.saved() >= settle_s
 
 
-def checkpoints(pattern: str, settle_s: float) -> list[Checkpoint]:
-    """The whole checkpoints that ``pattern`` names (a folder's name with ``*``), by step.
+def checkpoints(pattern: str, settle_s: float) -> tuple[list[Checkpoint], list[Checkpoint]]:
+    """The checkpoints that ``pattern`` names (a folder's name with ``*``), by step: the whole ones, and the others.
 
     Raises UsageError for a folder without a step in its name, and for two of one step.
     """
@@ -84,8 +87,11 @@ def checkpoints(pattern: str, settle_s: float) -> list[Checkpoint]:
         if step in by_step:
             raise UsageError(f"{by_step[step]} and {folder} are both of step {step:.15g}: name the folders of one run")
         by_step[step] = folder
-    found = [Checkpoint(step, folder) for step, folder in sorted(by_step.items())]
-    return [checkpoint for checkpoint in found if checkpoint.is_whole(settle_s)]
+    whole: list[Checkpoint] = []
+    others: list[Checkpoint] = []
+    for checkpoint in (Checkpoint(step, folder) for step, folder in sorted(by_step.items())):
+        (whole if checkpoint.is_whole(settle_s) else others).append(checkpoint)
+    return whole, others
 
 
 class Look(NamedTuple):
@@ -162,18 +168,24 @@ class Follower:
             raise UsageError(f"{self.name!r} cannot be the name of runs: use letters, digits, dots and hyphens")
 
     def is_measured(self, checkpoint: Checkpoint) -> bool:
-        """Whether a whole run of it lies in the reports that began after it was saved."""
+        """Whether a whole run of it by the same arguments lies in the reports that ended after it was saved."""
         record = self._folder(checkpoint) / RECORD
-        is_younger = record.is_file() and record.stat().st_mtime >= checkpoint.saved()
-        return is_younger and not _missing(record.parent, checkpoint)
+        if not record.is_file() or record.stat().st_mtime < checkpoint.saved():
+            return False
+        asked, own = load_run(record.parent).record.command, self._arguments(checkpoint)
+        return list(asked[1 : 1 + len(own)]) == own and not _missing(record.parent, checkpoint)
+
+    def _arguments(self, checkpoint: Checkpoint) -> list[str]:
+        """Those of pytest that say what is asked of which model."""
+        model = self.model.replace(_CHECKPOINT, str(checkpoint.folder.resolve()))
+        return [*self.arguments, f"--ab-model={_alias(checkpoint)}={model}"]
 
     def ask(self, checkpoint: Checkpoint) -> Look:
         """Run pytest on it and hold it to the best so far. Raises UsageError where runs were not asked the same."""
-        spec = f"{_alias(checkpoint)}={self.model.replace(_CHECKPOINT, str(checkpoint.folder.resolve()))}"
         run = self._folder(checkpoint)
-        options = [f"--ab-model={spec}", f"--ab-run={run.name}", f"--ab-reports={self.reports}"]
+        options = [*self._arguments(checkpoint), f"--ab-run={run.name}", f"--ab-reports={self.reports}"]
         environment = {name: value for name, value in os.environ.items() if not _OF_ONE_PROCESS.fullmatch(name)}
-        command = [sys.executable, "-m", "pytest", *self.arguments, *options]
+        command = [sys.executable, "-m", "pytest", *options]
         if (run / RECORD).is_file():
             # Of another state of the folder, or no measurement.
             earlier = (run.with_name(f"{run.name}.earlier-{number}") for number in itertools.count(1))
@@ -189,6 +201,11 @@ class Follower:
     def look(self, checkpoint: Checkpoint) -> Look:
         """What is known of a checkpoint that was measured before."""
         self.looks.append(Look(checkpoint, 0, (), self._track(checkpoint)))
+        return self.looks[-1]
+
+    def pass_over(self, checkpoint: Checkpoint, why: str) -> Look:
+        """Note why a checkpoint is not asked."""
+        self.looks.append(Look(checkpoint, 0, (why,), None))
         return self.looks[-1]
 
     def _track(self, checkpoint: Checkpoint) -> Track | None:

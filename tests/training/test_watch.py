@@ -1,6 +1,7 @@
 """Checkpoints asked as they are saved, each held to the best so far."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,15 @@ def test_a_checkpoint_that_is_saved_again_is_asked_again(save, capfd):
     assert capfd.readouterr().out.count("1 passed in ") == 1
 
 
+def test_what_other_arguments_measured_is_no_measurement(save):
+    checkpoint = Checkpoint(100, save(100, 60))
+    Follower("saved", ARGUMENTS[1:], "trained:{checkpoint}").ask(checkpoint)
+    arguments = (ARGUMENTS[1:], ["test_tones.py", "-q", "--ab-limit=8"])
+    models = ("trained:{checkpoint}", "trained:{checkpoint}/")
+    known = [Follower("saved", own, model).is_measured(checkpoint) for own in arguments for model in models]
+    assert known == [True, False, False, False]
+
+
 def test_a_checkpoint_that_cannot_be_measured_is_said_and_is_no_success(save, capfd):
     save(100, 60)
     save(200, "no number")
@@ -74,12 +84,12 @@ def test_it_waits_until_a_step(save):
 
 def test_what_is_still_written_is_no_checkpoint_yet(save):
     save(100, 20)
-    assert [each.step for each in checkpoints("saved/checkpoint-*", 60)] == [100]
+    assert [each.step for each in checkpoints("saved/checkpoint-*", 60)[0]] == [100]
     folder = save(200, 20, state=False)
-    assert [each.step for each in checkpoints("saved/checkpoint-*", 60)] == [100]
-    assert [each.step for each in checkpoints("saved/checkpoint-*", 0)] == [100, 200]
+    assert [each.step for each in checkpoints("saved/checkpoint-*", 60)[0]] == [100]
+    assert [each.step for each in checkpoints("saved/checkpoint-*", 0)[0]] == [100, 200]
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "model-2.safetensors"}}')
-    assert [each.step for each in checkpoints("saved/checkpoint-*", 0)] == [100]
+    assert [each.step for each in checkpoints("saved/checkpoint-*", 0)[0]] == [100]
 
 
 def test_folders_without_a_step_and_two_of_one_are_refused(save, tmp_path):
@@ -108,3 +118,19 @@ def test_what_cannot_be_followed_is_refused_at_once(options, says):
 def test_no_checkpoint_is_a_mistake_where_none_is_waited_for(save, capsys):
     assert watch("--once") == 4
     assert "no checkpoint in saved/checkpoint-* is whole" in capsys.readouterr().err
+
+
+def test_what_is_not_whole_is_said_and_is_no_success(save, capfd):
+    save(100, 60)
+    save(200, 60, state=False)
+    assert watch("--once") == 6
+    assert "step 200: not measured: it is not whole: " in " ".join(capfd.readouterr().out.split())
+
+
+def test_a_checkpoint_that_was_removed_before_it_was_asked_is_said(save, monkeypatch, capfd):
+    save(100, 60)
+    gone = save(200, 60)
+    ask = Follower.ask
+    monkeypatch.setattr(Follower, "ask", lambda self, each: (ask(self, each), shutil.rmtree(gone))[0])
+    assert watch("--once") == 6
+    assert "step 200: not measured: its folder was removed" in capfd.readouterr().out

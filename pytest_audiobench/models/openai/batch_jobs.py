@@ -17,16 +17,13 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from pytest_audiobench.errors import InfrastructureError, SampleError
+from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.openai.client import Broken, Busy, Client, Rejected, Reply
-from pytest_audiobench.models.openai.dialogue import Dialogue
+from pytest_audiobench.models.openai.dialogue import DISCOUNT, Dialogue
 from pytest_audiobench.models.openai.requests_loop import Spending
 from pytest_audiobench.models.openai.wire import error_text
-
-DISCOUNT = 0.5
-"""What OpenAI and Groq say that a request of a job costs, of its price otherwise."""
 
 _NOTE = "batch-job"
 _ID = 32
@@ -40,6 +37,8 @@ T = TypeVar("T")
 
 class JobNotes(Protocol):
     """Where jobs are noted: a run's store."""
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, object]: ...
 
     def notes(self, prefix: str) -> list[tuple[str, str]]: ...
 
@@ -58,7 +57,8 @@ class Job:
     why: str = ""
     answers: dict[str, Any] = field(default_factory=dict)
     """By key, once it has ended: a line of the provider's output."""
-    handed_over: set[str] = field(default_factory=set)
+    handed_over: dict[str, str] = field(default_factory=dict)
+    """The whole keys of what was answered, "" of an error."""
     reserved_usd: dict[str, float] = field(default_factory=dict)
     """What this run has set aside for its requests."""
 
@@ -70,8 +70,8 @@ class Job:
         """Whether an answer to it is here or may still come."""
         return key in self.keys and (not self.is_final or key in self.answers)
 
-    def note(self, collected: bool = False) -> str:
-        return json.dumps({"id": self.id, "keys": list(self.keys), "collected": collected})
+    def note(self) -> str:
+        return json.dumps({"id": self.id, "keys": list(self.keys), "collected": not self.keys})
 
 
 class BatchJobs:
@@ -116,10 +116,17 @@ class BatchJobs:
         return asyncio.run_coroutine_threadsafe(self._collected([_light(ask) for ask in batch]), self._loop)
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Note what was handed over, wait for ``last``, then end the thread."""
+        """Note what is still to be collected, wait for ``last``, then end the thread."""
+        noted = dict(self._notes.notes(self._prefix))
         for job in self._jobs or ():
-            if job.is_final and job.handed_over >= job.answers.keys():
-                self._notes.keep_note(self._prefix + job.token, job.note(collected=True))
+            if job.is_final:
+                # What was handed over when the run was interrupted may not have been written.
+                stored = self._notes.find([bytes.fromhex(key) for key in job.handed_over.values() if key])
+                done = {key for key, whole in job.handed_over.items() if not whole or bytes.fromhex(whole) in stored}
+                # Another worker may have collected some since.
+                left = json.loads(noted.get(self._prefix + job.token, job.note()))["keys"]
+                job.keys = [key for key in left if key in job.answers and key not in done]
+                self._notes.keep_note(self._prefix + job.token, job.note())
         self._wait(last())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -152,12 +159,11 @@ class BatchJobs:
             self._dialogue.name_limit(body := self._dialogue.body(ask))
             lines.append({"custom_id": _id(ask), "method": "POST", "url": "/v1/chat/completions", "body": body})
         job = Job(secrets.token_hex(8), [_id(ask) for ask in asks])
-        if self._spending is not None:
-            for ask in asks:
-                worst_usd = self._spending.worst_usd(ask) * DISCOUNT
-                if not self._spending.budget.reserve(worst_usd):
-                    raise self._spending.budget.refusal(worst_usd)
-                job.reserved_usd[_id(ask)] = worst_usd
+        try:
+            self._reserve(job, asks)
+        except FatalError:
+            self._release(job)
+            raise
         self._notes.keep_note(self._prefix + job.token, job.note())
         content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
@@ -167,11 +173,32 @@ class BatchJobs:
 
         try:
             job.id = self._wait(send())
-        except (Busy, Broken, Rejected) as error:
+        except InfrastructureError:
+            self._release(job)
+            raise
+        except (Busy, Broken, Rejected, SampleError) as error:
+            if isinstance(error, Busy | Rejected):
+                self._release(job)
             raise InfrastructureError(f"{error}; does it have the batch API? Ask without price=batch if not") from None
         self._notes.keep_note(self._prefix + job.token, job.note())
         job.status = "sent"
         return job
+
+    def _reserve(self, job: Job, asks: Sequence[Ask]) -> None:
+        """Set aside what its requests may cost. Raises FatalError where that is too much."""
+        if self._spending is None:
+            return
+        for ask in asks:
+            worst_usd = self._spending.worst_usd(ask) * DISCOUNT
+            if not self._spending.budget.reserve(worst_usd):
+                raise self._spending.budget.refusal(worst_usd)
+            job.reserved_usd[_id(ask)] = worst_usd
+
+    def _release(self, job: Job) -> None:
+        """Set nothing aside for what was not sent."""
+        for worst_usd in job.reserved_usd.values():
+            assert self._spending is not None
+            self._spending.budget.settle(worst_usd, 0.0, sent=False)
 
     async def _collected(self, batch: Sequence[Ask]) -> list[Response]:
         keys = [_id(ask) for ask in batch]
@@ -239,7 +266,7 @@ class BatchJobs:
         if key not in job.handed_over and self._spending is not None:
             cost_usd = self._spending.cost_usd(ask, response.usage) * DISCOUNT if response.error is None else 0.0
             self._spending.budget.settle(job.reserved_usd.get(key, 0.0), cost_usd)
-        job.handed_over.add(key)
+        job.handed_over[key] = ask.request.key if response.error is None else ""
         return response
 
     async def _patiently(self, exchange: Callable[[], Awaitable[T]]) -> T:

@@ -13,6 +13,8 @@ from pytest_audiobench.models.remote.api_keys import Key
 
 Api: TypeAlias = Literal["chat", "transcriptions"]
 
+DISCOUNT = 0.5
+"""What OpenAI and Groq say that a request of a batch job costs, of its price otherwise."""
 AUDIO_TOKENS_PER_S = 50
 """The most tokens that a second of audio is taken to cost before it is known: 10 to 50 are published."""
 _TOKENS_PER_PART = 64

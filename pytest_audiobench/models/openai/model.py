@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import TASKS, Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits, Reply, awaited, missing_library
-from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
+from pytest_audiobench.models.openai.dialogue import DISCOUNT, Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, SPEECH_FORMATS, Format, Speech
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.remote.api_keys import find_key, refusal
@@ -102,7 +102,8 @@ class OpenAIModel:
 
     def cost_usd(self, usage: Mapping[str, int]) -> float | None:
         """What a request of that usage cost; None without prices, and where it tells too little."""
-        return self._prices.told_usd(usage) if self._prices else None
+        told_usd = self._prices.told_usd(usage) if self._prices else None
+        return told_usd * DISCOUNT if told_usd is not None and self._is_batch else told_usd
 
     @property
     def in_flight(self) -> int:

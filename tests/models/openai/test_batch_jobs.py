@@ -78,13 +78,46 @@ def test_a_later_run_collects_what_an_earlier_one_left(provider, model_with, ask
     assert len(provider.requests) == 5
 
 
+def keep(model, batch, responses):
+    """Write the answers as a run does."""
+    answers = {bytes.fromhex(ask.request.key): (it, {}) for ask, it in zip(batch, responses, strict=True)}
+    model.part_store().put_batch(answers, {})
+
+
 def test_what_was_collected_is_asked_anew_by_who_asks_again(provider, model_with, asks):
     provider.polls = 0
     first, batch = model_with(patience_s="30"), asks(2)
-    first.ask(batch)
+    keep(first, batch, first.ask(batch))
     first.close()
     model_with(patience_s="30").ask(batch)
     assert len(provider.requests) == 4
+
+
+def test_what_came_and_was_not_written_is_collected_again(provider, model_with, asks):
+    provider.polls = 0
+    first, batch = model_with(patience_s="30"), asks(3)
+    responses = first.ask(batch)
+    keep(first, batch[:1], responses[:1])
+    first.close()
+    assert [r.text for r in model_with(patience_s="30").ask(batch[1:])] == lengths(batch[1:])
+    assert len(provider.requests) == 3
+
+
+def test_an_error_is_asked_anew_by_the_next_run_though_not_all_of_its_job_was_collected(provider, model_with, asks):
+    first, batch = model_with(), asks(4)
+    provider.refuse = (batch[1].request.key[:32],)
+    with pytest.raises(InfrastructureError, match="4 requests are with the server"):
+        first.ask(batch)
+    first.close()
+    provider.finish()
+    provider.refuse, provider.polls = (), 0
+    second = model_with(patience_s="30")
+    responses = second.ask(batch[:2])
+    assert [response.error is None for response in responses] == [True, False]
+    keep(second, batch[:1], responses[:1])
+    second.close()
+    assert [r.text for r in model_with(patience_s="30").ask(batch[1:])] == lengths(batch[1:])
+    assert len(provider.requests) == 5
 
 
 def test_a_job_that_was_made_unheard_is_found_by_its_token(provider, model_with, asks):
@@ -142,11 +175,28 @@ def test_half_the_price_is_reserved_and_counted(provider, model_with, asks, tmp_
     assert spent_note(tmp_path / "run") == ["4 requests were sent to servers for 0.000220 USD"]
 
 
+def test_what_a_request_is_told_to_cost_is_half_as_well():
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    whole, half = (OpenAIModel("tiny", {"price": price, **PRICES}).cost_usd(usage) for price in ("request", "batch"))
+    assert half == pytest.approx(whole / 2)
+
+
 def test_what_would_cost_too_much_is_not_sent(provider, model_with, asks, tmp_path):
     (tmp_path / "run").mkdir()
     with pytest.raises(FatalError, match="--ab-max-cost=1e-05 is reached"):
         model_with(Budget(tmp_path / "run", max_cost_usd=1e-5), **PRICES).ask(asks(4))
     assert provider.jobs == {}
+
+
+@pytest.mark.parametrize("max_cost_usd", [0.004, 1.0])
+def test_what_was_not_sent_sets_nothing_aside(provider, model_with, asks, tmp_path, max_cost_usd):
+    (tmp_path / "run").mkdir()
+    budget = Budget(tmp_path / "run", max_cost_usd=max_cost_usd)
+    # The first of them fit into the smaller sum; a server without the API takes none.
+    with pytest.raises(FatalError, match="--ab-max-cost=0.004 is reached|says 404"):
+        model_with(budget, base_url=f"{provider.url}/other", **PRICES).ask(asks(4))
+    assert spent_note(tmp_path / "run") == []
+    assert budget.reserve(max_cost_usd)
 
 
 def test_a_server_without_the_api_is_named(provider, model_with, asks):
