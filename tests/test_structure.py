@@ -76,7 +76,7 @@ SMALL = {
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
 MOST_MODULES = 187
-MOST_LINES = 100_180
+MOST_LINES = 100_205
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
