@@ -193,7 +193,7 @@ def test_what_was_not_sent_sets_nothing_aside(provider, model_with, asks, tmp_pa
     (tmp_path / "run").mkdir()
     budget = Budget(tmp_path / "run", max_cost_usd=max_cost_usd)
     # The first of them fit into the smaller sum; a server without the API takes none.
-    with pytest.raises(FatalError, match="--ab-max-cost=0.004 is reached|says 404"):
+    with pytest.raises(FatalError, match=r"--ab-max-cost=0\.004 is reached|says 404"):
         model_with(budget, base_url=f"{provider.url}/other", **PRICES).ask(asks(4))
     assert spent_note(tmp_path / "run") == []
     assert budget.reserve(max_cost_usd)
