@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from pytest_audiobench.errors import InfrastructureError, SampleError
+from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.openai.client import Broken, Busy, Client, Rejected, Reply
@@ -159,12 +159,11 @@ class BatchJobs:
             self._dialogue.name_limit(body := self._dialogue.body(ask))
             lines.append({"custom_id": _id(ask), "method": "POST", "url": "/v1/chat/completions", "body": body})
         job = Job(secrets.token_hex(8), [_id(ask) for ask in asks])
-        if self._spending is not None:
-            for ask in asks:
-                worst_usd = self._spending.worst_usd(ask) * DISCOUNT
-                if not self._spending.budget.reserve(worst_usd):
-                    raise self._spending.budget.refusal(worst_usd)
-                job.reserved_usd[_id(ask)] = worst_usd
+        try:
+            self._reserve(job, asks)
+        except FatalError:
+            self._release(job)
+            raise
         self._notes.keep_note(self._prefix + job.token, job.note())
         content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
@@ -174,11 +173,32 @@ class BatchJobs:
 
         try:
             job.id = self._wait(send())
-        except (Busy, Broken, Rejected) as error:
+        except InfrastructureError:
+            self._release(job)
+            raise
+        except (Busy, Broken, Rejected, SampleError) as error:
+            if isinstance(error, Busy | Rejected):
+                self._release(job)
             raise InfrastructureError(f"{error}; does it have the batch API? Ask without price=batch if not") from None
         self._notes.keep_note(self._prefix + job.token, job.note())
         job.status = "sent"
         return job
+
+    def _reserve(self, job: Job, asks: Sequence[Ask]) -> None:
+        """Set aside what its requests may cost. Raises FatalError where that is too much."""
+        if self._spending is None:
+            return
+        for ask in asks:
+            worst_usd = self._spending.worst_usd(ask) * DISCOUNT
+            if not self._spending.budget.reserve(worst_usd):
+                raise self._spending.budget.refusal(worst_usd)
+            job.reserved_usd[_id(ask)] = worst_usd
+
+    def _release(self, job: Job) -> None:
+        """Set nothing aside for what was not sent."""
+        for worst_usd in job.reserved_usd.values():
+            assert self._spending is not None
+            self._spending.budget.settle(worst_usd, 0.0, sent=False)
 
     async def _collected(self, batch: Sequence[Ask]) -> list[Response]:
         keys = [_id(ask) for ask in batch]

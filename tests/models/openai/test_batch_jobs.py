@@ -188,6 +188,17 @@ def test_what_would_cost_too_much_is_not_sent(provider, model_with, asks, tmp_pa
     assert provider.jobs == {}
 
 
+@pytest.mark.parametrize("max_cost_usd", [0.004, 1.0])
+def test_what_was_not_sent_sets_nothing_aside(provider, model_with, asks, tmp_path, max_cost_usd):
+    (tmp_path / "run").mkdir()
+    budget = Budget(tmp_path / "run", max_cost_usd=max_cost_usd)
+    # The first of them fit into the smaller sum; a server without the API takes none.
+    with pytest.raises(FatalError, match=r"--ab-max-cost=0\.004 is reached|says 404"):
+        model_with(budget, base_url=f"{provider.url}/other", **PRICES).ask(asks(4))
+    assert spent_note(tmp_path / "run") == []
+    assert budget.reserve(max_cost_usd)
+
+
 def test_a_server_without_the_api_is_named(provider, model_with, asks):
     with pytest.raises(InfrastructureError, match="says 404: no such thing"):
         model_with(base_url=f"{provider.url}/other").ask(asks(1))
