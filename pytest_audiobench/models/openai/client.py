@@ -56,6 +56,10 @@ class Rejected(Exception):
     """The server will not answer this request, now or later."""
 
 
+class NotThere(InfrastructureError):
+    """The server has nothing at this address."""
+
+
 class Reply(NamedTuple):
     """A server's whole reply as JSON; seconds from the sending to its end, in a stream to its first text and audio."""
 
@@ -222,7 +226,7 @@ class Client:
         if status == 402:
             return InfrastructureError(f"{says}; the account must be paid first")
         if status in (404, 405, 410):
-            return InfrastructureError(
+            return NotThere(
                 f"{says}; is {self._model!r} a model there, and does base_url end as its server wants (/v1)?"
             )
         if 300 <= status < 400:

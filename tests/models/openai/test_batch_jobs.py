@@ -156,6 +156,30 @@ def test_what_expired_is_an_error_and_is_asked_anew_by_the_next_run(provider, mo
     assert [r.text for r in model_with(patience_s="30").ask(batch[2:])] == lengths(batch[2:])
 
 
+@pytest.fixture
+def left(provider, model_with, asks):
+    """Requests that an earlier run left with the provider, which has answered them."""
+    first, batch = model_with(), asks(2)
+    with pytest.raises(InfrastructureError, match="2 requests are with the server"):
+        first.ask(batch)
+    first.close()
+    provider.finish()
+    return batch
+
+
+def test_what_the_provider_no_longer_keeps_is_asked_anew(provider, model_with, left):
+    provider.polls = 0
+    del provider.files[provider.jobs["batch_0"]["output_file_id"]]
+    assert [r.text for r in model_with(patience_s="30").ask(left)] == lengths(left)
+    assert len(provider.jobs) == 2
+
+
+def test_a_job_that_the_server_does_not_know_is_named(provider, model_with, left):
+    provider.jobs.clear()
+    with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was left there: ask with the key"):
+        model_with().ask(left)
+
+
 def test_a_job_that_fails_whole_stops_the_run(provider, model_with, asks):
     model, batch = model_with(patience_s="30"), asks(2)
     provider.lost = tuple(ask.request.key[:32] for ask in batch)
