@@ -128,8 +128,12 @@ def test_a_job_that_was_made_unheard_is_found_by_its_token(provider, model_with,
     first.close()
     provider.closing = False
     provider.finish()
+    # Of another's many jobs since the list has several pages.
+    own = provider.jobs["batch_0"]
+    provider.jobs |= {name: {**own, "id": name, "metadata": None} for name in ("other_0", "other_1", "other_2")}
+    provider.page = 2
     assert [r.text for r in model_with().ask(batch)] == lengths(batch)
-    assert len(provider.requests) == 3
+    assert len(provider.jobs) == 4
 
 
 def test_one_refused_request_is_that_samples_error(provider, model_with, asks):
