@@ -212,7 +212,7 @@ class _StageRun:
 
         open_ = self._open(stage)
         if stage.hears:
-            open_ = self._audible(stage, open_)
+            open_ = self._audible(stage, open_, executor.sounds)
         if stage.role == "rewriter":
             open_ = self._rewritable(stage, open_, request_of)
         planned = PlannedRequests()
@@ -275,7 +275,7 @@ class _StageRun:
             durations_s=(*selected.durations_s[:first], sound.seconds),
         )
 
-    def _audible(self, stage: Stage, open_: Sequence[int]) -> Sequence[int]:
+    def _audible(self, stage: Stage, open_: Sequence[int], sounds: SoundFiles) -> Sequence[int]:
         """Those whose answer can be played: of one without audio nothing is heard, and nobody asked."""
         places = array("I")
         for i in open_:
@@ -286,6 +286,11 @@ class _StageRun:
                 self._verdicts[i][stage.name] = Response(
                     error=f"the audio of this answer ({answer.audio[:12]}…) lies beside none of the run's stores: name "
                     "the store of the run that has it with --ab-store, its folder of sounds beside it"
+                )
+            elif sounds.clip(answer.sound.digest) is None:
+                self._verdicts[i][stage.name] = Response(
+                    error=f"the file with the audio of this answer ({answer.audio[:12]}…) is damaged: delete it "
+                    "from the folder of sounds beside the store, and the answer is asked again"
                 )
             elif stage.beside_clip and not self._selected(i)[1].clip_keys:
                 self._verdicts[i][stage.name] = Response(error="the sample has no clip to compare the answer with")

@@ -38,6 +38,8 @@ class SoundFiles:
 
     def __init__(self, stores: Sequence[Path]) -> None:
         self._folders = [store.with_name(store.name + FOLDER) for store in stores]
+        self._read_before: dict[Path, bool] = {}
+        """Whether a file was what its name says."""
 
     def keep(self, sounds: Iterable[Sound]) -> tuple[Sound, ...]:
         """Have a file for each sound, whose bytes need not be carried from then on. Raises as ``disk_errors`` does."""
@@ -50,7 +52,7 @@ class SoundFiles:
         """Copy what another store has of these; what it lacks is missing here too."""
         other = SoundFiles([store])
         for sound in sounds:
-            if (place := other._place(sound.digest)) is not None:
+            if (place := other._whole_place(sound.digest)) is not None:
                 self.keep([sound._replace(data=place.read_bytes())])
 
     def has(self, sounds: Iterable[Sound]) -> bool:
@@ -58,8 +60,8 @@ class SoundFiles:
         return all(self._place(sound.digest) is not None for sound in sounds)
 
     def clip(self, digest: str) -> Clip | None:
-        """The sound as a model is played it, named by its digest; None where its file is not there."""
-        if (place := self._place(digest)) is None:
+        """The sound as a model is played it, named by its digest; None where its file is not there or damaged."""
+        if (place := self._whole_place(digest)) is None:
             return None
         root = next(folder for folder in self._folders if folder in place.parents)
         return Clip(FileSource(DataRoot("answers", root), place.relative_to(root).as_posix()))
@@ -89,6 +91,18 @@ class SoundFiles:
                 return file.read(MOST_BYTES + 1)
         except OSError as error:
             raise SampleError(f"{clip}: cannot be read ({error.strerror})") from None
+
+    def _whole_place(self, digest: str) -> Path | None:
+        """Where the file is, if it is what its name says: a disk that was cut off may have left a part."""
+        if (place := self._place(digest)) is None:
+            return None
+        if place not in self._read_before:
+            try:
+                with place.open("rb") as file:
+                    self._read_before[place] = hashlib.file_digest(file, "sha256").hexdigest() == digest
+            except OSError as error:
+                raise SampleError(f"{place}: cannot be read ({error.strerror})") from None
+        return place if self._read_before[place] else None
 
     def _place(self, digest: str) -> Path | None:
         names = [_named(digest, ending) for ending in ENCODINGS] if _is_digest(digest) else []

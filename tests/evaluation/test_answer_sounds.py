@@ -85,7 +85,7 @@ def test_a_spoken_answer_is_found_again_with_its_file_and_what_was_measured(tmp_
         written = put(store, b"k", Response.spoken("hm", SPEECH))
         put(store, b"again", Response.spoken("hm", SPEECH))
     with Store(tmp_path / "s", "two") as store:
-        found = store.get_many([b"k"])[b"k"]
+        found = store.find([b"k"])[b"k"].response
         assert found == written
         assert (found.text, found.sound.data, found.sound.silence) == ("hm", b"", 0.5)
         assert store.sounds.clip(found.audio).source.location.read_bytes() == SPEECH
@@ -97,20 +97,20 @@ def test_an_answer_whose_file_is_gone_is_asked_again(tmp_path):
     with Store(tmp_path / "s", "one") as store:
         audio = put(store, b"k", Response.spoken("hm", SPEECH)).audio
         (tmp_path / "s.sounds" / audio[:2] / f"{audio}.wav").unlink()
-        assert store.get_many([b"k"]) == {}
+        assert store.find([b"k"]) == {}
         assert store.damaged == {b"k"}
         assert put(store, b"k", Response.spoken("hm", SPEECH)).audio == audio
-        assert store.get_many([b"k"]).keys() == {b"k"}
+        assert store.find([b"k"]).keys() == {b"k"}
 
 
 def test_a_merged_store_takes_the_audio_over_and_a_further_store_lends_its_own(tmp_path):
     with Store(tmp_path / "theirs", "one") as theirs:
         put(theirs, b"k", Response.spoken("hm", SPEECH))
     with Store(tmp_path / "mine", "two", extras=[tmp_path / "theirs"]) as mine:
-        assert mine.get_many([b"k"])[b"k"].text == "hm"
+        assert mine.find([b"k"])[b"k"].response.text == "hm"
     with Store(tmp_path / "merged", "three") as merged:
         assert merged.absorb(tmp_path / "theirs") == 0
-        audio = merged.get_many([b"k"])[b"k"].audio
+        audio = merged.find([b"k"])[b"k"].response.audio
     assert (tmp_path / "merged.sounds" / audio[:2] / f"{audio}.wav").read_bytes() == SPEECH
 
 
@@ -120,3 +120,17 @@ def test_answers_without_audio_are_written_as_before(tmp_path):
         ((detail,),) = store._own.connection.execute("SELECT detail FROM answer").fetchall()
     assert detail == '{"usage":{},"latency_s":null,"truncated_s":[],"first_token_s":null,"share_s":null}'
     assert not (tmp_path / "s.sounds").exists()
+
+
+def test_a_file_that_is_no_longer_what_was_said_is_not_played_and_not_taken_over(tmp_path):
+    files = SoundFiles([tmp_path / "s"])
+    (sound,) = files.measured(Response.spoken("hm", SPEECH)).sounds
+    files.keep([sound])
+    assert files.clip(sound.digest) is not None
+    (file,) = (tmp_path / "s.sounds").rglob("*.wav")
+    file.write_bytes(SPEECH[:-200])
+    again = SoundFiles([tmp_path / "s"])
+    assert again.clip(sound.digest) is None
+    other = SoundFiles([tmp_path / "other"])
+    other.take_over([sound], tmp_path / "s")
+    assert not other.has([sound])

@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +21,7 @@ import numpy as np
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.openai.client import Broken, Busy, Client, Rejected, Reply
+from pytest_audiobench.models.openai.client import Broken, Busy, Client, NotThere, Rejected, Reply
 from pytest_audiobench.models.openai.dialogue import DISCOUNT, Dialogue
 from pytest_audiobench.models.openai.requests_loop import Spending
 from pytest_audiobench.models.openai.wire import error_text
@@ -232,7 +233,13 @@ class BatchJobs:
 
     async def _look(self, job: Job) -> None:
         """Ask how the job stands; fetch what it has, once it has ended."""
-        found = await self._patiently(lambda: self._client.job(job.id))
+        try:
+            found = await self._patiently(lambda: self._client.job(job.id))
+        except NotThere:
+            raise InfrastructureError(
+                f"the server knows no batch job {job.id}, which was left there: ask with the key by which it was "
+                "left, or with another --ab-store, which pays for its requests anew"
+            ) from None
         counts = found.get("request_counts")
         job.done = int(counts.get("completed") or 0) if isinstance(counts, Mapping) else 0
         status = str(found.get("status"))
@@ -240,9 +247,10 @@ class BatchJobs:
             wanted = set(job.keys)
             for name in ("error_file_id", "output_file_id"):
                 if isinstance(file := found.get(name), str) and file:
-                    for line in await self._patiently(lambda file=file: self._client.lines(file)):  # type: ignore[misc]
-                        if isinstance(line, dict) and line.get("custom_id") in wanted:
-                            job.answers[line["custom_id"]] = line
+                    with suppress(NotThere):  # providers keep output for some weeks
+                        for line in await self._patiently(lambda file=file: self._client.lines(file)):  # type: ignore[misc]
+                            if isinstance(line, dict) and line.get("custom_id") in wanted:
+                                job.answers[line["custom_id"]] = line
             job.why = f" ({why})" if (why := _first_error(found)) else ""
         job.status = status
 

@@ -25,6 +25,7 @@ LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _LARGEST_OUTPUT_BYTES = 200_000_000
 """Of a batch job: what the published API takes in."""
+_MOST_PAGES = 100
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 _NETWORK = ("httpx", "httpcore", "anyio")
 _NO_KEY = "none"
@@ -54,6 +55,10 @@ class Broken(Exception):
 
 class Rejected(Exception):
     """The server will not answer this request, now or later."""
+
+
+class NotThere(InfrastructureError):
+    """The server has nothing at this address."""
 
 
 class Reply(NamedTuple):
@@ -131,9 +136,16 @@ class Client:
         return await self._object("GET", f"/batches/{quote(id_, safe='')}", {})
 
     async def jobs(self) -> list[Mapping[str, Any]]:
-        """The last hundred batch jobs. Raises as :meth:`chat`."""
-        data = (await self._object("GET", "/batches", {"params": {"limit": 100}})).get("data")
-        return [job for job in data if isinstance(job, dict)] if isinstance(data, list) else []
+        """The batch jobs, the youngest first, ten thousand at most. Raises as :meth:`chat`."""
+        jobs: list[Mapping[str, Any]] = []
+        for _ in range(_MOST_PAGES):
+            after = {"after": _id_in(jobs[-1])} if jobs else {}
+            page = await self._object("GET", "/batches", {"params": {"limit": 100, **after}})
+            data = page.get("data")
+            jobs += [job for job in data if isinstance(job, dict)] if isinstance(data, list) else []
+            if not data or page.get("has_more") is not True:
+                break
+        return jobs
 
     async def lines(self, file: str) -> list[object]:
         """The lines of a batch job's output. Raises as :meth:`chat`."""
@@ -222,7 +234,7 @@ class Client:
         if status == 402:
             return InfrastructureError(f"{says}; the account must be paid first")
         if status in (404, 405, 410):
-            return InfrastructureError(
+            return NotThere(
                 f"{says}; is {self._model!r} a model there, and does base_url end as its server wants (/v1)?"
             )
         if 300 <= status < 400:

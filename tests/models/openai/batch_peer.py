@@ -10,6 +10,7 @@ import json
 import struct
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
 
 
 class BatchPeer:
@@ -18,6 +19,7 @@ class BatchPeer:
     def __init__(self, polls=None):
         self.polls, self.refuse, self.lost = polls, (), ()
         self.files, self.jobs, self.paths, self.closing = {}, {}, [], False
+        self.page = 100
         self._asked = {}
         peer = self
 
@@ -118,7 +120,12 @@ class BatchPeer:
             self.jobs[job["id"]] = job
             return job
         if (verb, path) == ("GET", "/batches"):
-            return {"object": "list", "data": list(self.jobs.values()), "has_more": False}
+            query = parse_qs(handler.path.partition("?")[2])
+            rows = list(self.jobs.values())[::-1]
+            if after := query.get("after"):
+                rows = rows[[row["id"] for row in rows].index(after[0]) + 1 :]
+            most = min(self.page, int(query["limit"][0]))
+            return {"object": "list", "data": rows[:most], "has_more": len(rows) > most}
         if verb == "GET" and path.startswith("/batches/"):
             job = self.jobs.get(path.removeprefix("/batches/"))
             if job is None:

@@ -128,8 +128,12 @@ def test_a_job_that_was_made_unheard_is_found_by_its_token(provider, model_with,
     first.close()
     provider.closing = False
     provider.finish()
+    # Of another's many jobs since the list has several pages.
+    own = provider.jobs["batch_0"]
+    provider.jobs |= {name: {**own, "id": name, "metadata": None} for name in ("other_0", "other_1", "other_2")}
+    provider.page = 2
     assert [r.text for r in model_with().ask(batch)] == lengths(batch)
-    assert len(provider.requests) == 3
+    assert len(provider.jobs) == 4
 
 
 def test_one_refused_request_is_that_samples_error(provider, model_with, asks):
@@ -154,6 +158,30 @@ def test_what_expired_is_an_error_and_is_asked_anew_by_the_next_run(provider, mo
     first.close()
     provider.lost, provider.polls = (), 0
     assert [r.text for r in model_with(patience_s="30").ask(batch[2:])] == lengths(batch[2:])
+
+
+@pytest.fixture
+def left(provider, model_with, asks):
+    """Requests that an earlier run left with the provider, which has answered them."""
+    first, batch = model_with(), asks(2)
+    with pytest.raises(InfrastructureError, match="2 requests are with the server"):
+        first.ask(batch)
+    first.close()
+    provider.finish()
+    return batch
+
+
+def test_what_the_provider_no_longer_keeps_is_asked_anew(provider, model_with, left):
+    provider.polls = 0
+    del provider.files[provider.jobs["batch_0"]["output_file_id"]]
+    assert [r.text for r in model_with(patience_s="30").ask(left)] == lengths(left)
+    assert len(provider.jobs) == 2
+
+
+def test_a_job_that_the_server_does_not_know_is_named(provider, model_with, left):
+    provider.jobs.clear()
+    with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was left there: ask with the key"):
+        model_with().ask(left)
 
 
 def test_a_job_that_fails_whole_stops_the_run(provider, model_with, asks):
