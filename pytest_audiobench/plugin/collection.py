@@ -214,7 +214,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     if shared.options.is_part:
         pass  # nothing is compared
     elif shared.gate is None:
-        left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
+        left_out += [f"{text}, for there is no --ab-baseline or --ab-gate" for text in shared.rules.about_drops()]
     else:
         shared.gate.lines = max(1, sum(max(1, eval_.lines) for eval_ in expected if not eval_.beside))
         baseline = shared.gate.baseline.record(shared.gate.lines)

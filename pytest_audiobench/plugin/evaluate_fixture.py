@@ -157,6 +157,8 @@ class Evaluator:
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
         self._failed_calls: dict[str, None] = {}
         """Why calls of evaluate failed: a test that goes on after one fails all the same."""
+        self._why = ""
+        """What was required and is not met, in one line."""
         self._late = ""
         """What was called once the test's body had returned, in a sentence."""
         self.setup_outcome: Outcome = "passed"
@@ -655,12 +657,17 @@ class Evaluator:
         infrastructure = bool(violations) and all(violation.infrastructure for violation in violations)
         self._close("failed" if violations else outcome, "; ".join(texts) or message, infrastructure)
         if violations:
+            self._why = harmless("; ".join(texts))
             pytest.fail(harmless("\n".join([*self._tables(), *self._mistakes] or texts)), pytrace=False)
 
     def describe(self, report: pytest.TestReport) -> None:
-        """Give the report of a test that failed by an assertion of its own the evals' tables."""
+        """Give the report one line on why the test failed, and of an assertion of its own the evals' tables."""
         # What was refused before it measured anything has nothing to add to its sentence.
         tables = self._tables() if self.results else []
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if self._why and crash is not None:
+            # Where CI is set pytest's short summary has the whole message, which would be the tables again.
+            crash.message = f"{crash.message.partition(chr(10))[0]}: {self._why}"
         if tables and tables[0] not in str(report.longrepr):
             report.sections.append(("audiobench", "\n".join(tables)))
 

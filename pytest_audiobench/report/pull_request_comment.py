@@ -115,7 +115,8 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     against = baseline_text(record)
     models = ", ".join(f"{model.alias} = {model.spec}" for model in record.models if model.role != "judge")
     compared = f" compared with {quoted(against)}" if against else ", compared with no baseline"
-    yield from (f"{quoted(models)}{compared}. **{verdict.advice}**", "")
+    asked = quoted(models) if models else "No model that answered"
+    yield from (f"{asked}{compared}. **{verdict.advice}**", "")
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view_model.banners(record):

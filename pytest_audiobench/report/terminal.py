@@ -174,9 +174,9 @@ def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
     several = len(view_model.aliases(run)) > 1
     rows = [_regression_row(change, several) for change in reversed(changes)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
-    wide = sum(widths) + 2 * (len(widths) - 1) <= width
+    wide = _total(widths) <= width
     if not wide:
-        widths[1] = 0
+        widths = _aligned(rows, width)
     yield from ((line, "bold") for line in _lines(_REGRESSIONS, widths, width, _RIGHT_OF_REGRESSIONS))
     for change, row in zip(reversed(changes), rows, strict=True):
         style = _STYLES[change.tone]
@@ -185,6 +185,20 @@ def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
         yield from ((line, style) for line in _lines(row, widths, width, _RIGHT_OF_REGRESSIONS))
         if change.status != PASS:
             yield f"    {printable(change.detail)}", style
+
+
+def _aligned(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths without the lines' names, of as many rows as fit below one another: one long unit moves no other row."""
+    widths = list(map(len, _REGRESSIONS))
+    widths[1] = 0
+    for lengths in sorted(([len(row[0]), 0, *map(len, row[2:])] for row in rows), key=sum):
+        if _total(wider := list(map(max, widths, lengths))) - 2 <= width:
+            widths = wider
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
 
 
 def _regression_row(change: Change, several: bool) -> tuple[str, ...]:
@@ -271,12 +285,12 @@ def _entries(item: view_model.Eval) -> Iterator[_Entry]:
 def _suite(suite: view_model.Suite) -> Iterator[_Entry]:
     name, model = f"{suite.name} (pooled)", suite.model
     for number, block in enumerate(map(view_model.leading, view_model.unfolded(suite.blocks))):
-        for cells in _figures(block, headline=number == 0):
+        for cells in _figures(block, headline=number == 0 and suite.leads):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
         fields = suite.fields - {view_model.AVERAGE}
         groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in fields)
-        rows = _figures(replace(block, figures=groups, parse_rate="", skipped=""), headline=number == 0)
+        rows = _figures(replace(block, figures=groups, parse_rate="", skipped=""), headline=number == 0 and suite.leads)
         for figure, cells in zip(groups, rows, strict=True):
             yield _Entry((f"  {figure.group}", "", *cells, ""), "")
 

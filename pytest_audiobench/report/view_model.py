@@ -125,6 +125,8 @@ class Suite:
     comparisons: tuple[scorer_comparison.ScorerComparison, ...]
     fields: frozenset[str]
     """The metadata fields in which its evals differ, which none of them reports by."""
+    leads: bool
+    """Whether its first scorer is the first of one of its evals, whose figures go without the scorer's name."""
 
     @property
     def averages(self) -> dict[str, list[tuple[Block, Figure]]]:
@@ -291,6 +293,7 @@ def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
         blocks=_blocks(suite, parts),
         comparisons=tuple(comparison for part in parts for comparison in _comparisons(part)),
         fields=frozenset(_fields(suite).difference(*map(_fields, members))),
+        leads=any(item.scorers[0].name == scorer.name for item in pooled if item.scorers for scorer in scorers[:1]),
     )
 
 

@@ -187,8 +187,8 @@ def test_declared_lines_without_a_baseline_are_noted_as_not_checked(tones):
     result.stdout.fnmatch_lines_random(
         [
             "*not checked: audiobench.toml, * number 1: accuracy.drop <= 2pp, max_drop = 1pp, for there "
-            "is no --ab-baseline*",
-            "*not checked: accuracy.drop <= 3pp, for there is no --ab-baseline*",
+            "is no --ab-baseline or --ab-gate*",
+            "*not checked: accuracy.drop <= 3pp, for there is no --ab-baseline or --ab-gate*",
         ]
     )
 
@@ -202,7 +202,8 @@ def test_lines_are_counted_alike_whoever_runs_them(four):
     assert four.last()[0]["baseline"]["lines"] == 2
 
 
-def test_declared_lines_join_the_headlines(four):
+def test_declared_lines_join_the_headlines(four, monkeypatch):
+    monkeypatch.setenv("CI", "true")
     (four.path / "audiobench.toml").write_text(
         '[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy[parity=even].drop <= 2pp", "coverage.drop <= 1pp"]\n'
         '[[threshold]]\neval = "tones[2]"\nmax_drop = "95pp"\n'
@@ -210,6 +211,12 @@ def test_declared_lines_join_the_headlines(four):
     )
     result = four.run("--ab-baseline=main", **DEAF)
     result.assert_outcomes(failed=2, passed=2)
+    # pytest cuts no message in its short summary where CI is set: ours is a line that says why.
+    short = result.stdout.str().partition("short test summary info")[2].splitlines()[1:-1]
+    assert [text.partition(" - ")[2].partition(" <= ")[0] for text in short] == [
+        "Failed: tones[0] (one): accuracy.drop",
+        "Failed: tones[1] (one): accuracy.drop",
+    ]
     found = regressions(four)
     assert [(metric, status) for metric, status, _ in found["tones[1]"]] == [
         ("accuracy", "regressed"),

@@ -97,6 +97,12 @@ def test_a_run_without_a_baseline_has_a_comment_too(runs):
     assert "compared with no baseline" in text
 
 
+def test_a_run_in_which_no_model_answered_says_so_where_the_model_stands(runs):
+    text = commented(runs, runs.item(0, "digits", [], outcome="failed", message="404"), models=[])
+    assert "No model that answered compared with" in text
+    assert "*empty*" not in text
+
+
 def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
     fail = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
     poor = runs.item(0, "digits", [RIGHT, WRONG], verdicts=[fail], outcome="failed")

@@ -43,6 +43,20 @@ def test_a_suite_of_several_evals_has_a_pooled_line(runs: Any) -> None:
     assert re.match(r"sakura \(pooled\) +accuracy +75\.0 %", pooled)
 
 
+def test_a_pooled_figure_of_another_scorer_than_the_evals_first_is_named_by_it(runs: Any) -> None:
+    def judged(text: str, status: str, right: bool) -> tuple[str, bool]:
+        return status, right
+
+    items = [runs.item(n, name, [RIGHT], others={"judged": judged}) for n, name in enumerate("ab")]
+    _, record = runs.collected(*items)
+    (suite,) = record.suites
+    metrics = [metric for metric in suite.metrics if metric.scorer == "judged"]
+    scorers = [scorer for scorer in suite.scorers if scorer.name == "judged"]
+    suites = [replace(suite, metrics=metrics, scorers=scorers)]
+    pooled = next(line for line in lines_of(replace(record, suites=suites)) if "pooled" in line)
+    assert re.match(r"sakura \(pooled\) +accuracy \[judged\] +100\.0 %", pooled)
+
+
 def test_in_a_narrow_terminal_names_get_lines_of_their_own_and_stay_whole(runs: Any) -> None:
     names = ["a-long-name-of-an-eval-that-needs-space", "another-long-name"]
     _, record = runs.collected(*(runs.item(n, name, [RIGHT], model="m") for n, name in enumerate(names)))
