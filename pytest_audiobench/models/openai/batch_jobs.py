@@ -242,7 +242,7 @@ class BatchJobs:
             ) from None
         counts = found.get("request_counts")
         job.done = int(counts.get("completed") or 0) if isinstance(counts, Mapping) else 0
-        status = str(found.get("status"))
+        status = error_text(found.get("status"))
         if status in _FINAL:
             wanted = set(job.keys)
             for name in ("error_file_id", "output_file_id"):

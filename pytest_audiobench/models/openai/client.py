@@ -25,7 +25,7 @@ LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _LARGEST_OUTPUT_BYTES = 200_000_000
 """Of a batch job: what the published API takes in."""
-_MOST_PAGES = 100
+_MOST_PAGES, _LONGEST_ID = 100, 256
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 _NETWORK = ("httpx", "httpcore", "anyio")
 _NO_KEY = "none"
@@ -310,8 +310,8 @@ async def _reply_from_stream(lines: AsyncIterator[bytes], parsed: Callable[[byte
 
 
 def _id_in(reply: Mapping[str, Any]) -> str:
-    if not isinstance(id_ := reply.get("id"), str) or not id_:
-        raise SampleError("the server's reply has no id")
+    if not isinstance(id_ := reply.get("id"), str) or not 0 < len(id_) <= _LONGEST_ID or not id_.isprintable():
+        raise SampleError("the server's reply has no id that could be one")
     return id_
 
 

@@ -184,6 +184,16 @@ def test_a_job_that_the_server_does_not_know_is_named(provider, model_with, left
         model_with().ask(left)
 
 
+def test_what_a_server_calls_a_jobs_state_is_bounded(provider, model_with, asks):
+    first, batch = model_with(), asks(1)
+    reply = first.begin(batch)
+    provider.jobs["batch_0"]["status"] = "\x1b[2J" + "x" * 1_000_000
+    with pytest.raises(InfrastructureError, match="1 requests are with the server") as told:
+        reply.result()
+    assert len(str(told.value)) < 1_000
+    assert str(told.value).isprintable()
+
+
 def test_a_job_that_fails_whole_stops_the_run(provider, model_with, asks):
     model, batch = model_with(patience_s="30"), asks(2)
     provider.lost = tuple(ask.request.key[:32] for ask in batch)
