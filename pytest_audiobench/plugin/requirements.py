@@ -217,8 +217,8 @@ class Requirements:
     ) -> tuple[list[Violation], list[str]]:
         """What is wrong with the evaluations, compared with the baseline, and with the lines; noted without one."""
         if self._baseline is None:
-            for line in self._lines_in_code:
-                evaluations[0].result.warn(f"not checked: {line.text}, for there is no --ab-baseline or --ab-gate")
+            for declared in self._lines_in_code:
+                evaluations[0].result.warn(f"not checked: {declared.text}, for there is no --ab-baseline or --ab-gate")
             return [], []
         violations = []
         verdicts, mistakes = self._baseline.verdicts(evaluations, self._lines_in_code, failures)
