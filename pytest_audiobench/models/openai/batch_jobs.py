@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from pytest_audiobench.errors import InfrastructureError, SampleError
+from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.openai.client import Broken, Busy, Client, Rejected, Reply
@@ -153,11 +153,18 @@ class BatchJobs:
             lines.append({"custom_id": _id(ask), "method": "POST", "url": "/v1/chat/completions", "body": body})
         job = Job(secrets.token_hex(8), [_id(ask) for ask in asks])
         if self._spending is not None:
-            for ask in asks:
-                worst_usd = self._spending.worst_usd(ask) * DISCOUNT
-                if not self._spending.budget.reserve(worst_usd):
-                    raise self._spending.budget.refusal(worst_usd)
-                job.reserved_usd[_id(ask)] = worst_usd
+            budget, costs = self._spending.budget, [self._spending.worst_usd(ask) * DISCOUNT for ask in asks]
+            try:
+                for ask, worst_usd in zip(asks, costs, strict=True):
+                    if not budget.reserve(worst_usd):
+                        raise budget.refusal(worst_usd)
+                    job.reserved_usd[_id(ask)] = worst_usd
+            except FatalError as error:
+                for worst_usd in job.reserved_usd.values():
+                    budget.settle(worst_usd, 0.0, sent=False)
+                cap = str(error).partition(" is reached")[0]
+                whole = f"a batch job of {len(asks)} requests, for {sum(costs):.6g} USD at most"
+                raise FatalError(f"{cap} leaves no room for {whole}: it was not sent; raise the cap") from None
         self._notes.keep_note(self._prefix + job.token, job.note())
         content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 

@@ -144,9 +144,15 @@ def test_half_the_price_is_reserved_and_counted(provider, model_with, asks, tmp_
 
 def test_what_would_cost_too_much_is_not_sent(provider, model_with, asks, tmp_path):
     (tmp_path / "run").mkdir()
-    with pytest.raises(FatalError, match="--ab-max-cost=1e-05 is reached"):
+    with pytest.raises(FatalError, match="--ab-max-cost=1e-05 leaves no room for a batch job of 4 requests, for "):
         model_with(Budget(tmp_path / "run", max_cost_usd=1e-5), **PRICES).ask(asks(4))
+    with pytest.raises(FatalError, match="--ab-max-requests=3 leaves no room"):
+        model_with(Budget(tmp_path / "run", max_requests=3, max_cost_usd=1.0), **PRICES).ask(asks(4))
     assert provider.jobs == {}
+    # What was put aside for the job is free again.
+    provider.polls = 0
+    model_with(Budget(tmp_path / "run", max_requests=3, max_cost_usd=1.0), patience_s="30", **PRICES).ask(asks(3))
+    assert spent_note(tmp_path / "run")[0].startswith("3 requests were sent to servers")
 
 
 def test_a_server_without_the_api_is_named(provider, model_with, asks):
