@@ -160,11 +160,7 @@ class BatchJobs:
             self._dialogue.name_limit(body := self._dialogue.body(ask))
             lines.append({"custom_id": _id(ask), "method": "POST", "url": "/v1/chat/completions", "body": body})
         job = Job(secrets.token_hex(8), [_id(ask) for ask in asks])
-        try:
-            self._reserve(job, asks)
-        except FatalError:
-            self._release(job)
-            raise
+        self._reserve(job, asks)
         self._notes.keep_note(self._prefix + job.token, job.note())
         content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
@@ -186,14 +182,20 @@ class BatchJobs:
         return job
 
     def _reserve(self, job: Job, asks: Sequence[Ask]) -> None:
-        """Set aside what its requests may cost. Raises FatalError where that is too much."""
+        """Set aside what its requests may cost: all of them or none. Raises FatalError where that is too much."""
         if self._spending is None:
             return
-        for ask in asks:
-            worst_usd = self._spending.worst_usd(ask) * DISCOUNT
-            if not self._spending.budget.reserve(worst_usd):
-                raise self._spending.budget.refusal(worst_usd)
-            job.reserved_usd[_id(ask)] = worst_usd
+        budget, costs = self._spending.budget, [self._spending.worst_usd(ask) * DISCOUNT for ask in asks]
+        try:
+            for ask, worst_usd in zip(asks, costs, strict=True):
+                if not budget.reserve(worst_usd):
+                    raise budget.refusal(worst_usd)
+                job.reserved_usd[_id(ask)] = worst_usd
+        except FatalError as error:
+            self._release(job)
+            cap = str(error).partition(" is reached")[0]
+            whole = f"a batch job of {len(asks)} requests, for {sum(costs):.6g} USD at most"
+            raise FatalError(f"{cap} leaves no room for {whole}: it was not sent; raise the cap") from None
 
     def _release(self, job: Job) -> None:
         """Set nothing aside for what was not sent."""

@@ -221,9 +221,15 @@ def test_what_a_request_is_told_to_cost_is_half_as_well():
 
 def test_what_would_cost_too_much_is_not_sent(provider, model_with, asks, tmp_path):
     (tmp_path / "run").mkdir()
-    with pytest.raises(FatalError, match="--ab-max-cost=1e-05 is reached"):
+    with pytest.raises(FatalError, match="--ab-max-cost=1e-05 leaves no room for a batch job of 4 requests, for "):
         model_with(Budget(tmp_path / "run", max_cost_usd=1e-5), **PRICES).ask(asks(4))
+    with pytest.raises(FatalError, match="--ab-max-requests=3 leaves no room"):
+        model_with(Budget(tmp_path / "run", max_requests=3, max_cost_usd=1.0), **PRICES).ask(asks(4))
     assert provider.jobs == {}
+    # What was put aside for the job is free again.
+    provider.polls = 0
+    model_with(Budget(tmp_path / "run", max_requests=3, max_cost_usd=1.0), patience_s="30", **PRICES).ask(asks(3))
+    assert spent_note(tmp_path / "run")[0].startswith("3 requests were sent to servers")
 
 
 @pytest.mark.parametrize("max_cost_usd", [0.004, 1.0])
@@ -231,7 +237,7 @@ def test_what_was_not_sent_sets_nothing_aside(provider, model_with, asks, tmp_pa
     (tmp_path / "run").mkdir()
     budget = Budget(tmp_path / "run", max_cost_usd=max_cost_usd)
     # The first of them fit into the smaller sum; a server without the API takes none.
-    with pytest.raises(FatalError, match=r"--ab-max-cost=0\.004 is reached|says 404"):
+    with pytest.raises(FatalError, match=r"--ab-max-cost=0\.004 leaves no room|says 404"):
         model_with(budget, base_url=f"{provider.url}/other", **PRICES).ask(asks(4))
     assert spent_note(tmp_path / "run") == []
     assert budget.reserve(max_cost_usd)
