@@ -14,7 +14,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.strict_json import short_repr
 from pytest_audiobench.metrics.tokenizers import tokenized
-from pytest_audiobench.models.messages import Output, Part, Response
+from pytest_audiobench.models.messages import Output, Part, Response, Sound
 
 
 class AnsweredSample(NamedTuple):
@@ -391,7 +391,20 @@ def _response(value: Json) -> Response:
         raise UsageError(f"a response ended by {short_repr(finish)}, which is no way to end")
     score = value.get("score")
     text = Part("text", text_of(value.get("text"), "responses"))
-    return Response(outputs=(Output((text,), finish, None if score is None else number_of(score, "score")),))
+    sounds = () if "sound" not in value else (_spoken(value["sound"]),)
+    parts = (text, *(Part("audio", sound.digest) for sound in sounds))
+    output = Output(parts, finish, None if score is None else number_of(score, "score"))
+    return Response(outputs=(output,), sounds=sounds)
+
+
+def _spoken(value: Json) -> Sound:
+    """The audio of an answer, as it was measured."""
+    if not isinstance(value, dict) or value.keys() - {"seconds", "rate_hz", "silence", "clipping"}:
+        raise UsageError(f"a sound is no object of seconds, rate_hz, silence and clipping but {short_repr(value)}")
+    seconds, rate_hz, silence, clipping = (
+        number_of(value.get(name, 0.0), name) for name in ("seconds", "rate_hz", "silence", "clipping")
+    )
+    return Sound("0" * 64, seconds, round(rate_hz), silence, clipping)
 
 
 SHAPES: Mapping[str, Callable[[ReferenceCase], Rows]] = {

@@ -43,7 +43,7 @@ def test_majority_takes_the_commonest_answer_of_training_and_the_first_among_equ
 
 
 def test_an_unknown_baseline_is_answered_with_the_known_ones():
-    with pytest.raises(UsageError, match=r"'parrot'; there are bed, chance, listener, majority, types"):
+    with pytest.raises(UsageError, match=r"'parrot'; there are bed, chance, echo, listener, majority, reader, types"):
         make(parse_spec("baseline:parrot"))
     with pytest.raises(UsageError, match=r"'listner'; did you mean 'listener'\?"):
         make(parse_spec("baseline:listner"))

@@ -36,7 +36,7 @@ def gate(tmp_path):
             source="main.json", models={"one": contents}, only=contents, recorded=None, is_asked=False
         )
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
-        given.setdefault("within_noise", "regressed")
+        given = {"within_noise": "regressed", "max_errors": 0, "early_stop": False, **given}
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
 
     return made

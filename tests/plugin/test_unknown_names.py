@@ -254,7 +254,7 @@ def test_rows_in_parquet_without_its_library_are_refused_once(asked, workers):
     ("module", "spec", "extra"),
     [
         ("torch", "hf:{good}", "hf"),
-        ("openai", "openai:gpt,base_url=http://127.0.0.1:9/v1", "openai"),
+        ("httpx", "openai:gpt,base_url=http://127.0.0.1:9/v1", "openai"),
         ("httpx", "http:http://127.0.0.1:9", "http"),
     ],
 )
