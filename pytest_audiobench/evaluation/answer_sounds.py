@@ -154,6 +154,7 @@ def _write(path: Path, data: bytes) -> None:
             try:
                 file.write(data)
                 file.flush()
+                os.fsync(file.fileno())
                 os.chmod(file.name, 0o644)
                 os.replace(file.name, path)
             except BaseException:

@@ -13,6 +13,7 @@ from pytest_audiobench.audio.decode import decode_bytes
 from pytest_audiobench.audio.wav import WAV_HEADER_BYTES, encoding_of, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response
+from pytest_audiobench.models.openai.wire import PCM16_HZ, SPEECH_FORMATS
 from pytest_audiobench.serving.audio_in import unpacked
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 
@@ -20,8 +21,6 @@ INSTRUCTION = "Transcribe the speech."
 """What a language model is told when it is sent a clip to transcribe; the words of our own transcription evals."""
 
 FORMATS = ("wav", "mp3", "flac")
-SPEECH_FORMATS = ("wav", "flac", "mp3", "opus", "pcm16")
-PCM16_HZ = 24_000
 
 _PIECE_BYTES = 48_000
 _MOST_VALUES = 2 * 48_000 * 1800

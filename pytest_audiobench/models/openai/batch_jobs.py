@@ -145,14 +145,18 @@ class BatchJobs:
                 jobs.append(Job(name.removeprefix(self._prefix), note["keys"], note["id"]))
         if any(not job.id for job in jobs):
             # A run ended between the two notes of a job: whether it was sent, its token tells.
-            sent = self._wait(self._patiently(self._client.jobs))
-            by_token = {metadata.get("audiobench"): job for job in sent if (metadata := job.get("metadata") or {})}
+            ids = self._wait(self._ids_by_token())
             for job in jobs:
-                job.id = job.id or str((by_token.get(job.token) or {}).get("id", ""))
+                job.id = job.id or ids.get(job.token, "")
         jobs = [job for job in jobs if job.id]
         for job in jobs:
             self._wait(self._look(job))
         return jobs
+
+    async def _ids_by_token(self) -> dict[str, str]:
+        """The ids of all jobs of ours that the server has, by the token in their metadata."""
+        jobs = await self._patiently(self._client.jobs)
+        return {str((job.get("metadata") or {}).get("audiobench", "")): str(job.get("id", "")) for job in jobs}
 
     def _submitted(self, asks: Sequence[Ask]) -> Job:
         lines = []
@@ -166,7 +170,14 @@ class BatchJobs:
 
         async def send() -> str:
             file = await self._patiently(lambda: self._client.upload(f"{job.token}.jsonl", content))
-            return await self._client.create_job(file, {"audiobench": job.token})
+            try:
+                return await self._client.create_job(file, {"audiobench": job.token})
+            except Broken:
+                # The job may have been made all the same, and must not be sent a second time.
+                with suppress(InfrastructureError):
+                    if made := (await self._ids_by_token()).get(job.token):
+                        return made
+                raise
 
         try:
             job.id = self._wait(send())

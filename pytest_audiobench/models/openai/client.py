@@ -13,6 +13,7 @@ import math
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -148,10 +149,15 @@ class Client:
         return jobs
 
     async def lines(self, file: str) -> list[object]:
-        """The lines of a batch job's output. Raises as :meth:`chat`."""
+        """The lines of a batch job's output; None in place of a line that is no JSON. Raises as :meth:`chat`."""
         path = f"/files/{quote(file, safe='')}/content"
         whole = await self._received("GET", path, {}, _whole, _LARGEST_OUTPUT_BYTES)
-        return [self._content(line) for line in whole.splitlines() if line.strip()]
+        return [self._line(line) for line in whole.splitlines() if line.strip()]
+
+    def _line(self, line: bytes) -> object:
+        with suppress(SampleError):
+            return self._content(line)
+        return None
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -39,28 +39,38 @@ class Prices(NamedTuple):
         return (text * self.text_usd + audio * self.audio_usd + output * self.output_usd) / 1e6
 
     def told_usd(self, usage: Mapping[str, int]) -> float | None:
-        """What a request cost whose usage tells all of it; else None."""
-        prompt, audio, output = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "audio", "completion"))
-        if not prompt or not output:
-            return None
-        audio = audio or prompt  # as below, of the dearer kind
-        return (audio * self.audio_usd + (prompt - audio) * self.text_usd + output * self.output_usd) / 1e6
+        """What a request with audio cost by its usage; None where that tells too little."""
+        prompt, output = _tokens(usage)
+        return self._usd(prompt, usage.get("audio_tokens", 0), output) if prompt and output else None
 
     def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
         """What a request cost by its usage; the worst where that tells too little.
 
-        A zero tells nothing: servers write it that do not count. Prompt tokens whose kind is not told are taken to be
-        of the dearer kind. Tokens that only the total tells (a model's thoughts) are output; where nothing tells the
-        output, it is all that was allowed.
+        Where nothing tells the output, it is all that was allowed.
         """
-        prompt, audio = usage.get("prompt_tokens", 0), usage.get("audio_tokens", 0)
+        prompt, output = _tokens(usage)
+        output = output or ask.request.settings.max_new_tokens
         if not prompt:
             return self.worst_usd(ask)
-        output = max(usage.get("completion_tokens", 0), usage.get("total_tokens", 0) - prompt)
-        output = output if output > 0 else ask.request.settings.max_new_tokens
+        if not ask.audio:
+            return (prompt * self.text_usd + output * self.output_usd) / 1e6
+        return self._usd(prompt, usage.get("audio_tokens", 0), output)
+
+    def _usd(self, prompt: int, audio: int, output: int) -> float:
+        """Prompt tokens whose kind is not told (``audio`` of 0) are taken to be of the dearer kind."""
         audio_usd = self.audio_usd if audio else max(self.audio_usd, self.text_usd)
-        audio = min(prompt, audio or prompt) if ask.audio else 0
+        audio = min(prompt, audio or prompt)
         return (audio * audio_usd + (prompt - audio) * self.text_usd + output * self.output_usd) / 1e6
+
+
+def _tokens(usage: Mapping[str, int]) -> tuple[int, int]:
+    """Tokens of prompt and output; 0 tells nothing: servers write it that do not count.
+
+    Tokens that only the total tells (a model's thoughts) are output.
+    """
+    prompt = usage.get("prompt_tokens", 0)
+    told = usage.get("total_tokens", 0) - prompt if prompt else 0
+    return prompt, max(usage.get("completion_tokens", 0), told, 0)
 
 
 class Dialogue:

@@ -18,7 +18,7 @@ class BatchPeer:
 
     def __init__(self, polls=None):
         self.polls, self.refuse, self.lost = polls, (), ()
-        self.files, self.jobs, self.paths, self.closing = {}, {}, [], False
+        self.files, self.jobs, self.paths, self.closing = {}, {}, [], ()
         self.page = 100
         self._asked = {}
         peer = self
@@ -85,8 +85,8 @@ class BatchPeer:
         reply = self._reply(handler, verb, path, raw)
         status, reply = (404, {"error": {"message": "no such thing"}}) if reply is None else (200, reply)
         data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        if self.closing and (verb, path) == ("POST", "/batches"):
-            # The job is made, and the client never hears of it.
+        if (verb, path) in self.closing:
+            # What was asked for is done, and the client never hears of it.
             handler.close_connection = True
             handler.connection.close()
             return

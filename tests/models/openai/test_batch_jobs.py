@@ -120,13 +120,20 @@ def test_an_error_is_asked_anew_by_the_next_run_though_not_all_of_its_job_was_co
     assert len(provider.requests) == 5
 
 
-def test_a_job_that_was_made_unheard_is_found_by_its_token(provider, model_with, asks):
-    provider.closing = True
+def test_a_job_that_was_made_unheard_is_found_by_its_token_in_the_same_run(provider, model_with, asks):
+    provider.closing, provider.polls = [("POST", "/batches")], 0
+    batch = asks(3)
+    assert [r.text for r in model_with(patience_s="30").ask(batch)] == lengths(batch)
+    assert len(provider.jobs) == 1
+
+
+def test_a_job_that_was_made_unheard_is_found_by_its_token_in_a_later_run(provider, model_with, asks):
+    provider.closing = [("POST", "/batches"), ("GET", "/batches")]
     first, batch = model_with(), asks(3)
     with pytest.raises(InfrastructureError, match="cut off"):
         first.ask(batch)
     first.close()
-    provider.closing = False
+    provider.closing = ()
     provider.finish()
     # Of another's many jobs since the list has several pages.
     own = provider.jobs["batch_0"]
@@ -178,6 +185,13 @@ def test_what_the_provider_no_longer_keeps_is_asked_anew(provider, model_with, l
     assert len(provider.jobs) == 2
 
 
+def test_a_line_of_output_that_is_no_json_loses_that_request_alone(provider, model_with, left):
+    output = provider.jobs["batch_0"]["output_file_id"]
+    provider.files[output] = b"{broken\n" + provider.files[output].partition(b"\n")[2]
+    responses = model_with(patience_s="30").ask(left)
+    assert [response.error is None for response in responses].count(False) == 1
+
+
 def test_a_job_that_the_server_does_not_know_is_named(provider, model_with, left):
     provider.jobs.clear()
     with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was left there: ask with the key"):
@@ -217,6 +231,11 @@ def test_what_a_request_is_told_to_cost_is_half_as_well():
     usage = {"prompt_tokens": 100, "completion_tokens": 10}
     whole, half = (OpenAIModel("tiny", {"price": price, **PRICES}).cost_usd(usage) for price in ("request", "batch"))
     assert half == pytest.approx(whole / 2)
+
+
+def test_thoughts_that_only_the_total_tells_are_paid_for_as_output():
+    usage = {"prompt_tokens": 100, "audio_tokens": 60, "completion_tokens": 10, "total_tokens": 150}
+    assert OpenAIModel("tiny", PRICES).cost_usd(usage) == pytest.approx((100 + 50 * 10) / 1e6)
 
 
 def test_what_would_cost_too_much_is_not_sent(provider, model_with, asks, tmp_path):
