@@ -18,7 +18,7 @@ NULL = "@"
 _TOKENS = re.compile(r"[{}]|[^\s{}]+")
 _OPTIONAL = re.compile(r"\((.+)\)")
 _TAGS = re.compile(r"(?<!\\);.*")
-"""Behind a word, what is said of it: ``WORD;tag``; a semicolon of its own has a backslash before it."""
+"""Behind a word, what is said of it: ``WORD;tag``; its own semicolon has a backslash before it."""
 _MOST_WORDINGS = 200
 """Of one place, and of one hypothesis; of more the first."""
 _MOST_ALIGNED = 1_000_000
@@ -27,11 +27,11 @@ _MOST_BRACES = 1_000
 
 Words: TypeAlias = tuple[str, ...]
 Slot: TypeAlias = tuple[Words, ...]
-"""What may stand in one place; the first is what the reference says as a plain text."""
+"""What may are in one place; the first is what the reference says as a plain text."""
 
 
 def slots_of(text: str) -> list[Slot]:
-    """The places of a reference, most of which hold one word. What is no alternation is words as they are written."""
+    """The places of a reference, most of which hold one word. All else is words as they are written."""
     tokens = _TOKENS.findall(text)
     return _slots(tokens) if tokens.count("{") <= _MOST_BRACES else [((token,),) for token in tokens]
 

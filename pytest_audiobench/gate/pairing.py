@@ -48,7 +48,7 @@ class PairedRows(LazySequence["tuple[ComparableSample, ComparableSample]"]):
 @dataclass(frozen=True)
 class Pairs:
     """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason,
-    ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is no mismatch.
+    ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is not a mismatch.
     """
 
     rows: PairedRows

@@ -51,7 +51,7 @@ _LARGEST = 700.0
 _LENGTHS = ("latency", "rtf", "throughput", "cost")
 """What is less where answers are shorter."""
 _NOT_TOLD = {
-    "first_token": "it is told of streams alone (stream=yes)",
+    "first_token": "it is reported for streams only (stream=yes)",
     "token_time": "the servers must count tokens, in the same way",
     "tokens": "the servers must count them",
     "cost": "it takes price_in=, price_audio= and price_out=, and servers that count tokens",
@@ -126,8 +126,8 @@ def speed_regression(
     base, own = timings
     if failure or baseline is None or base is None or own is None:
         why = failure or (
-            "what requests took is compared between two models behind servers that are asked in turns (--ab-gate), and "
-            "of answers that nobody else weighs"
+            "request times are compared between two models behind servers that are asked in turns (--ab-gate), and "
+            "not for answers that a judge scores"
         )
         return _record(line, here, measure, terms, margin, None, no_drop(math.nan, why))
     group = {field: value for field, value in line.group if field != "scorer"}

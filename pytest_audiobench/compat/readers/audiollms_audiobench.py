@@ -46,7 +46,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     for position, row in enumerate(listed):
         place = f"{file.path}, row {position}"
         if not isinstance(row, dict):
-            raise UsageError(f"{place}: it is no object with a reference and prediction")
+            raise UsageError(f"{place}: it is not an object with a reference and prediction")
         read = _transcript if transcribed else _numbers if "acc" in file.first else _judged
         yield RecordedAnswer(
             id=f"{position:06d}",

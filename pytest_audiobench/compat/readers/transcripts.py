@@ -112,7 +112,7 @@ Rows = Callable[[AnswerFile], Iterator[RecordedAnswer]]
 READERS = (
     Reader(
         name="trn",
-        about="sclite's trn (text (id) a line, with the references in a trn of their own)",
+        about="sclite's trn (text (id) a line, with the references in their own trn)",
         origin="real file",
         fits=trn_fits,
         rows=_rows(trn_texts, _TRN_NAMES, nist=True),
@@ -122,7 +122,7 @@ READERS = (
     ),
     Reader(
         name="kaldi-text",
-        about="a Kaldi text (id text a line, with the references in a text of their own)",
+        about="a Kaldi text (id text a line, with the references in their own text)",
         origin="imitation",
         fits=kaldi_fits,
         rows=_rows(kaldi_texts, _KALDI_NAMES, nist=False),

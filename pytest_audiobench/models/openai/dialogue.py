@@ -18,7 +18,7 @@ DISCOUNT = 0.5
 AUDIO_TOKENS_PER_S = 50
 """The most tokens that a second of audio is taken to cost before it is known: 10 to 50 are published."""
 _TOKENS_PER_PART = 64
-"""A template's own tokens around a message or a clip, likewise before it is known."""
+"""A template's own tokens around a message or a clip, also before it is known."""
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
 

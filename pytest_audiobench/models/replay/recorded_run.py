@@ -147,7 +147,7 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The JSON objects of a file, one a line, with their line numbers.
 
     Bytes that are not UTF-8 come through as lone surrogates, to be repaired and counted where answers are
-    stored. Raises UsageError, with the line, for anything that is no object or is over 64 MB.
+    stored. Raises UsageError, with the line, for anything that is not an object or is over 64 MB.
     """
     for number, line in bounded_lines(path, LONGEST_LINE):
         if not line.strip():

@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 def choice_scorers(kind: Kind, request: str) -> dict[str, Scorer]:
     """Our strict scorer, and the study's, of an item of that ``kind``; ``request`` signs how it was asked.
 
-    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as
+    What it is compared with does not are in their signatures, so that an accuracy under a perturbation is signed as
     one without.
     """
     names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
