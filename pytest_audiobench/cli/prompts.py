@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.file.suffix.lower() not in _ENDINGS:
         raise UsageError(f"{args.file} is neither JSON nor TOML by its name; let it end with {' or '.join(_ENDINGS)}")
     if args.file.exists() and not args.force:
-        raise UsageError(f"{args.file} is there already: --force replaces it")
+        raise UsageError(f"{args.file} already exists: --force replaces it")
     content = _content(args)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n" if args.file.suffix == ".json" else _toml(content)
     args.file.write_text(text, encoding="utf-8")

@@ -248,7 +248,7 @@ class AnswerFile:
         return next(iter(near), None)
 
     def names_with(self, references: Path | None) -> tuple[str, str]:
-        """The eval and the model of this file's hypotheses, which are held to ``references``: it is called after the
+        """The eval and the model of this file's hypotheses, which belong to ``references``: it is called after the
         references' folder; the model after the file, or after its folder where the file's name says nothing.
         """
         model = "" if self.path.stem.lower() in _NO_MODELS else self.path.stem

@@ -25,7 +25,7 @@ _FAILED_BATCHES = 3
 
 @dataclass
 class Time:
-    """Seconds by the clock."""
+    """Seconds of wall time."""
 
     loading_s: float = 0.0
     """Within ``Model.load``."""

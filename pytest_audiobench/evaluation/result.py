@@ -138,7 +138,7 @@ class Result:
         """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
 
         ``metric`` is the headline's first metric unless given. Pairs are by sample id and epoch; a sample whose asking
-        failed on either side is left out on both. Raises UsageError for a metric that cannot be compared sample by
+        failed in either is left out of both. Raises UsageError for a metric that cannot be compared sample by
         sample, and for results that have no sample in common.
         """
         name = metric or self.headline_metric

@@ -1,4 +1,4 @@
-"""Answers that a scorer could not read: where they are most of an eval's, its score tells nothing of the model."""
+"""Answers that a scorer could not parse: if most of an eval's are such, its score says nothing about the model."""
 
 from __future__ import annotations
 

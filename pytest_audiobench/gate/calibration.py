@@ -44,7 +44,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class CalibratedLine:
-    """What one metric of one eval is held to."""
+    """What one metric of one eval must reach."""
 
     eval: str
     metric: str

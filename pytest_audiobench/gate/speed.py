@@ -44,7 +44,7 @@ WARM_UP = 1
 FEWEST_BEYOND = 10
 """Requests that must lie beyond a quantile for its error to be known."""
 LEAST_TIMED = 0.5
-"""The share of the pairs behind the warm-up that must be timed on both sides."""
+"""The share of the pairs behind the warm-up that must be timed for both models."""
 Statistic: TypeAlias = Literal["mean", "total", "p50", "p95", "p99"]
 _LARGEST = 700.0
 """Logarithms beyond it have no float."""
@@ -63,7 +63,7 @@ _ALIKE, _HALVINGS = 1e-12, 18
 
 
 class _Measure(NamedTuple):
-    """What is compared of a request: None where it is not told."""
+    """What is compared of a request: None where it is not reported."""
 
     unit: str
     of: Callable[[Timing], float | None]

@@ -178,7 +178,7 @@ def balanced_accuracy(sums: Floats) -> Floats:
 
 
 def cohen_kappa(sums: Floats) -> Floats:
-    """(observed - expected) / (1 - expected) agreement (Cohen 1960); NaN where all is one label on both sides."""
+    """(observed - expected) / (1 - expected) agreement (Cohen 1960); NaN where all truths and answers are one label."""
     hits, said, true = _parts(sums)
     n = sums[:, -1]
     expected = quotient((said * true).sum(axis=1), n * n)

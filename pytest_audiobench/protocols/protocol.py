@@ -296,7 +296,7 @@ class Protocol:
     available: Mapping[str, Scorer]
     """Every scorer that there is for these answers, by name."""
     expects: Expects = "open"
-    """What an answer should be, so that the ways in which it fails can be told apart."""
+    """What an answer should be, so that its failures can be distinguished."""
     options: Mapping[str, Option] = field(default_factory=dict)
     """What its family was called with, so that recorded answers can be read in the same way again."""
     notes: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ def fits(file: AnswerFile) -> bool:
 
 
 def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
-    """The answers of one model to one task, MODEL_TASK. Parts of one recording are told apart by their place.
+    """The answers of one model to one task, MODEL_TASK. Parts of one recording are distinguished by their place.
 
     Raises UsageError for a row without its texts.
     """

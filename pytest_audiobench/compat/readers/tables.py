@@ -56,7 +56,7 @@ def fits(file: AnswerFile) -> bool:
 
 
 def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
-    """The answers of a table. Raises UsageError for columns that there are not, or that cannot be told apart."""
+    """The answers of a table. Raises UsageError for columns that do not exist or cannot be distinguished."""
     records = list(table_rows(file))
     if not records:
         raise UsageError(f"{file.path} is empty: there is nothing to score")

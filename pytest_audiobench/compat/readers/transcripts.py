@@ -103,7 +103,7 @@ def _rows(texts_of: Callable[[AnswerFile], dict[str, str]], names: tuple[str, ..
 
 
 def _references(file: AnswerFile, texts_of: Callable[[AnswerFile], dict[str, str]]) -> Mapping[str, str]:
-    """Of either form: a Kaldi ``text`` may be held to a trn file."""
+    """Of either form: a Kaldi ``text`` may be compared with a trn file."""
     return trn_texts(file) if trn_fits(file) else kaldi_texts(file) if texts_of is not trn_texts else texts_of(file)
 
 

@@ -49,7 +49,7 @@ class Prices(NamedTuple):
     def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
         """What a request cost by its usage; the worst where that tells too little.
 
-        A zero tells nothing: servers write it that do not count. Prompt tokens whose kind is not told are taken to be
+        A zero says nothing: servers that do not count write it. Prompt tokens of unknown kind are taken to be
         of the dearer kind. Tokens that only the total tells (a model's thoughts) are output; where nothing tells the
         output, it is all that was allowed.
         """

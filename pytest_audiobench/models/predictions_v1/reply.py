@@ -122,12 +122,12 @@ def changed(body: bytes, change: Callable[[str], str]) -> bytes:
 
 
 def info(body: bytes) -> Info:
-    """Raises Breach, naming the field, when the server cannot be told from another or speaks another schema."""
+    """Raises Breach, naming the field, when the server cannot be identified or speaks another schema."""
     content = loads(body)
     if not isinstance(content, dict):
         raise Breach(f"/info is {_kind(content)}, not an object")
     status = words(content.get("load_status") or "", 40).lower()
-    # A stub has no weights to name, and is told from the model that it stands for by its being one.
+    # A stub has no weights to name, and differs from the model that it replaces by being one.
     names = {"model": "stub", "model_revision": "stub"} if status == "stub" else {}
     filled = {**content, **{key: text for key, text in names.items() if content.get(key) == ""}}
     name, model, revision = (_name(filled, field) for field in ("name", "model", "model_revision"))

@@ -118,7 +118,7 @@ def chosen_model(place: Path, counts: Counter[str], model: str | None, written: 
 
 
 def _by_key(file: Path, rows: list[_Row]) -> dict[_Key, Response]:
-    """Evals that asked the same share an answer; two that differ (by their prompts) must be told apart."""
+    """Evals that asked the same share an answer; two that differ (by their prompts) must be distinguished."""
     first: dict[_Key, _Row] = {}
     for row in rows:
         other = first.setdefault(row.key, row)

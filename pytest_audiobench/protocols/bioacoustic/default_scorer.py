@@ -107,7 +107,7 @@ def _tidy(text: str) -> str:
 def _no_label(sample: Sample, truth: str, labels: tuple[str, ...]) -> UsageError:
     more = ", …" if len(labels) > _SHOWN else ""
     return UsageError(
-        f"sample {sample.id!r}: its truth {truth!r} is none of the task's labels ({', '.join(labels[:_SHOWN])}{more}); "
+        f"sample {sample.id!r}: its truth {truth!r} is not one of its labels ({', '.join(labels[:_SHOWN])}{more}); "
         "correct the data set or the labels"
     )
 

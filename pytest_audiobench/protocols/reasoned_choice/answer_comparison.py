@@ -129,7 +129,7 @@ def _answer_by(rule: Rule, sample: Sample, response: Response) -> Answer:
 
 
 def _as_the_study_kept(answer: Answer) -> str | None:
-    """A letter, or null. Letters beyond the options are not told apart here."""
+    """A letter, or null. Letters outside the options are not distinguished here."""
     return "beyond" if answer.status == "out_of_range" else answer.value
 
 

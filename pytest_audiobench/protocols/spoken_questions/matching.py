@@ -92,7 +92,7 @@ def following_scorer(family: str) -> Scorer:
 
 
 def _transcript_problem(sample: Sample) -> str:
-    """In a sentence, that the words of the speech are not told; nothing where they are."""
+    """In a sentence, that the words of the speech are not given; nothing where they are."""
     transcript = sample.metadata.get(TRANSCRIPT)
     if isinstance(transcript, str) and spoken_words(transcript):
         return ""
