@@ -46,5 +46,5 @@ def test_ladder(evaluate, perturbation):
     "corpus", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"asr_robust_{name}")) for name in CORPORA]
 )
 def test_corpus(evaluate, corpus, perturbation):
-    """A corpus of your own: --ab-data=librispeech=FOLDER, common_voice=, fleurs= or gigaspeech=."""
+    """Your own corpus: --ab-data=librispeech=FOLDER, common_voice=, fleurs= or gigaspeech=."""
     evaluate(perturb(CORPORA[corpus], perturbation), BESIDE)

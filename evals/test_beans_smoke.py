@@ -1,6 +1,6 @@
 """A smoke test of bioacoustics: a few synthetic calls, that models are played them and their answers read and scored.
 
-It is no part of BEANS, and no number of it stands beside a published one: a synthesiser's bird is nobody's.
+It is not part of BEANS, and no number of it is next to a published one: a synthesiser's bird is nobody's.
 """
 
 from dataclasses import replace

@@ -36,7 +36,7 @@ CHANGES = [*perturbations("early_answering"), *perturbations("reasoning_changes"
 
 
 def tasks(*names):
-    """Each task in a suite of its own, since one sample is asked under many perturbations."""
+    """Each task in its own suite, since one sample is asked under many perturbations."""
     named = [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in names]
     return pytest.mark.parametrize("task", named)
 

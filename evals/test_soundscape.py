@@ -19,7 +19,7 @@ def asked(evaluate, *profile, samples=None, **how):
 
 @pytest.mark.audiobench(suite="soundscape_brief")
 def test_brief(evaluate):
-    """Twelve of the forty scenes of ``test_scenes[published]``: a suite of its own, since none counts twice."""
+    """Twelve of the forty scenes of ``test_scenes[published]``: its own suite, since none counts twice."""
     asked(evaluate, samples=12)
 
 

@@ -1,7 +1,7 @@
 """The errors, by who must act.
 
 AudiobenchError
-├── FatalError               the run cannot go on: one sentence that says what to do
+├── FatalError               the run cannot continue: one sentence that says what to do
 │   ├── UsageError           a user's mistake, found before the first request (pytest exit code 4)
 │   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
 │   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
@@ -10,7 +10,7 @@ AudiobenchError
 │   │   └── OtherEncoder     the baseline's figures are by another text encoder (pytest exit code 4)
 │   └── InfrastructureError  a server is away or breaks every request, a process died, a disk is full: the eval fails,
 │                            which says nothing of the model, and may be tried again (pytest exit code 6)
-├── SampleError              one sample failed: recorded and counted, the run goes on
+├── SampleError              one sample failed: recorded and counted, the run continues
 │   └── AudioError           this sample's audio cannot be read; the same bytes will fail again
 │       └── FileUnreachable  its file cannot be reached: missing, forbidden, misplaced; another try may succeed
 └── TransientError           a failure that a retry may cure
@@ -31,7 +31,7 @@ class AudiobenchError(Exception):
 
 
 class FatalError(AudiobenchError):
-    """The run cannot go on."""
+    """The run cannot continue."""
 
 
 class UsageError(FatalError):

@@ -1,4 +1,4 @@
-"""What a model, a protocol, a scorer, a metric, a data set or a perturbation of one's own is made of.
+"""What a model, a protocol, a scorer, a metric, a data set or one's own perturbation is made of.
 
 An extension is a package that registers such things under an entry point (:class:`Extension`); a conftest.py registers
 them for the tests beside it (``pytest_audiobench_register``).

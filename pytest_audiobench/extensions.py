@@ -29,7 +29,7 @@ T = TypeVar("T")
 def load() -> Sequence[str]:
     """Let every installed extension register what it adds, once in a process; a sentence on each that could not."""
     if "problems" not in _state:
-        # Set first: an extension that asks for an unknown name while it registers must not begin anew.
+        # Set first: an extension that asks for an unknown name while it registers must not begin again.
         problems = _state["problems"] = []
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
             problems += _problems(point)
@@ -43,7 +43,7 @@ def _problems(point: EntryPoint) -> list[str]:
         extension = point.load()
         contract = getattr(extension, "contract", None)
         if contract is None:
-            return [f"{what} is no pytest_audiobench.ext.Extension: name one in its entry point"]
+            return [f"{what} is not a pytest_audiobench.ext.Extension: name one in its entry point"]
         if contract != CONTRACT:
             versions = f"contract {contract!r} of pytest_audiobench.ext, and here is contract {CONTRACT}"
             return [f"{what} is written for {versions}: install a version of it for this one"]

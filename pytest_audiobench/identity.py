@@ -79,7 +79,7 @@ def _check(payload: Any) -> None:
         return
     if isinstance(payload, int):
         if abs(payload) > _LARGEST:
-            raise ValueError(f"{payload} is beyond 2^53: write it as a string")
+            raise ValueError(f"{payload} is above 2^53: write it as a string")
     elif isinstance(payload, Mapping):
         for key, value in payload.items():
             if not isinstance(key, str) or not key.isascii():

@@ -4,7 +4,7 @@ A line of standard input is a run: {"module", "args", "folder", "environment", "
 standard output is its exit status, negative for a signal: -14 for a run that took longer than its limit, where that is
 not 0. What a run imports, registers or changes ends with its process. The workers of a run (``-n``) are forked too, by
 a process that stood before the run began: xdist and execnet speak to them as to any other, but nothing is imported
-anew in each.
+again in each.
 """
 
 import atexit

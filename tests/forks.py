@@ -1,4 +1,4 @@
-"""Runs of ``python -m pytest`` and of ``audiobench``, each in a process of its own that need not import all anew."""
+"""Runs of ``python -m pytest`` and of ``audiobench``, each in its own process that need not import all again."""
 
 import json
 import os

@@ -126,7 +126,7 @@ def spaced(arguments: ast.arguments) -> str:
 
 
 def split(arguments: ast.arguments) -> list[ast.arguments]:
-    """Each argument alone, so that every one can stand on a line of its own."""
+    """Each argument alone, so that every one can stand on its own line."""
     empty = {"posonlyargs": [], "args": [], "kwonlyargs": [], "kw_defaults": [], "defaults": []}
     each = []
     first_default = len(arguments.args) - len(arguments.defaults)

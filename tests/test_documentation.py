@@ -209,18 +209,18 @@ def test_the_page_of_benchmarks_says_what_their_files_say(tmp_path):
     main(["list", "benchmarks", "--markdown", str(tmp_path / "benchmarks.md")])
     printed = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
     present = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
-    assert present == printed, "print it anew: audiobench list benchmarks --markdown docs/benchmarks.md"
+    assert present == printed, "print it again: audiobench list benchmarks --markdown docs/benchmarks.md"
 
 
 def test_the_page_of_readers_says_what_the_readers_say(tmp_path):
     main(["list", "readers", "--markdown", str(tmp_path / "readers.md")])
     printed = (tmp_path / "readers.md").read_text(encoding="utf-8")
     present = (ROOT / "docs/readers.md").read_text(encoding="utf-8")
-    assert present == printed, "print it anew: audiobench list readers --markdown docs/readers.md"
+    assert present == printed, "print it again: audiobench list readers --markdown docs/readers.md"
 
 
 def test_the_page_of_salmonn_s_tasks_holds_what_the_tables_say(tmp_path, capsys):
     main(["published", "salmonn", "--markdown", str(tmp_path / "salmonn.md")])
     printed = (tmp_path / "salmonn.md").read_text(encoding="utf-8")
     present = (ROOT / "docs/salmonn.md").read_text(encoding="utf-8")
-    assert present == printed, "print it anew: audiobench published salmonn --markdown docs/salmonn.md"
+    assert present == printed, "print it again: audiobench published salmonn --markdown docs/salmonn.md"

@@ -34,11 +34,11 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a.yaml", "a: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
         ("a.yaml", "a: 1\na: 2", "the key 'a' is given twice"),
         ("a.json", '{"a": 1, "a": 2}', "the key 'a' is given twice"),
-        ("a.yaml", "no: 1", "line 1 has the key False, which is no text; put it in quotes"),
+        ("a.yaml", "no: 1", "line 1 has the key False, which is not text; put it in quotes"),
         ("a.yaml", "[" * 100, "nested too deeply"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.yaml", "a: [1,", "cannot be read as YAML: line 1"),
-        ("a.json", '{"a": NaN}', "NaN is no number"),
+        ("a.json", '{"a": NaN}', "NaN is not a number"),
         ("a.json", '{"a": "\\ud800"}', "half of a surrogate pair"),
         ("a.json", b"\xff", "is not UTF-8"),
         ("a.json", " " * 1_000_001, "holds more than 1 MB"),
@@ -60,7 +60,7 @@ def test_what_is_no_plain_document_is_refused_in_one_sentence(tmp_path, name, te
         (
             "a.json",
             '{"a": 1, "a": 2, "a": 3, "b": {"c": NaN, "d": 1, "d": 2}}',
-            ["NaN is no number", "the key 'd' is given twice", "the key 'a' is given 3 times"],
+            ["NaN is not a number", "the key 'd' is given twice", "the key 'a' is given 3 times"],
         ),
         (
             "a.yaml",

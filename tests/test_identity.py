@@ -42,7 +42,7 @@ def test_what_cannot_be_hashed_is_refused(payload):
 
 
 def test_large_integers_are_refused():
-    with pytest.raises(ValueError, match="beyond 2\\^53"):
+    with pytest.raises(ValueError, match="above 2\\^53"):
         digest({"seed": 2**53})
 
 

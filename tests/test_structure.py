@@ -69,8 +69,8 @@ VAGUE = {
 
 SMALLEST = 80
 SMALL = {
-    "datasets.packs.bundled_packs": "what comes along, apart from where packs of a user lie",
-    "models.judge_scores.wire": "a contract of its own, which is read and tested without a server",
+    "datasets.packs.bundled_packs": "what is bundled, apart from where packs of a user lie",
+    "models.judge_scores.wire": "its own contract, which is read and tested without a server",
     "plugin.root_folder": "a run whose command line names no option of ours does not import it",
     "plugin.shortfalls": "what exit code 0 promises, which is read apart from how a run ends",
     "plugin.study_selection": "a run that collects no study does not import it",

@@ -2,7 +2,7 @@
 
     python judge_server.py --port 8010     # then: --ab-judge=judge-scores:http://127.0.0.1:8010/judge
 
-It needs Python 3.9 or later and nothing else. As it is, it is no judge: it counts the reference's words.
+It needs Python 3.9 or later and nothing else. As it is, it is not a judge: it counts the reference's words.
 """
 
 import argparse

@@ -397,7 +397,7 @@ def main(model_class=Model):
         is_here = os.path.exists(args.checkpoint)
         model.model = os.path.basename(os.path.abspath(args.checkpoint)) if is_here else args.checkpoint
     server = Server((args.host, args.port), model, token, args.max_body_mb << 20)
-    # shutdown() waits for the loop that this signal interrupts, so it needs a thread of its own.
+    # shutdown() waits for the loop that this signal interrupts, so it needs its own thread.
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     print(f"serving {model.model} at http://{server.server_address[0]}:{server.server_address[1]}", flush=True)
     with contextlib.suppress(KeyboardInterrupt):

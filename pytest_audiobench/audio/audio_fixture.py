@@ -35,7 +35,7 @@ class AudioFixture:
         return Clip(source)
 
     def array(self, samples: npt.ArrayLike, rate_hz: int, name: str = "array") -> Clip:
-        """A waveform of your own: floats nominally within [-1, 1], shape (frames,) or (frames, channels)."""
+        """Your own waveform: floats nominally within [-1, 1], shape (frames,) or (frames, channels)."""
         wave = np.asarray(samples)
         if wave.dtype.kind != "f":
             raise UsageError(
@@ -43,7 +43,8 @@ class AudioFixture:
             )
         if wave.ndim not in (1, 2) or rate_hz <= 0:
             raise UsageError(
-                f"samples of shape {wave.shape} at {rate_hz} Hz are no waveform; give (frames,) or (frames, channels)"
+                f"samples of shape {wave.shape} at {rate_hz} Hz are not a waveform; give (frames,) or"
+                " (frames, channels)"
             )
         return Clip(ArraySource.of(wave.copy(), rate_hz, name))
 

@@ -117,7 +117,7 @@ class SynthesisSource:
 
 @dataclass(frozen=True, slots=True)
 class CombinedSource:
-    """Sound made of several clips by a rule of :mod:`pytest_audiobench.audio.combining`, at a rate of its own.
+    """Sound made of several clips by a rule of :mod:`pytest_audiobench.audio.combining`, at its own rate.
 
     Every clip is played at ``rate_hz``, and the rule makes one waveform of them; parameters are strings, ``seed`` is
     that of the rule's random choices.

@@ -2,7 +2,7 @@
 
 A combination is made by the functions of this module (``with_noise(clip, noise, 10)``), never by hand. Its parameters
 are strings, so that a clip's key is the same on every machine. All clips are played at the combination's own rate,
-whatever theirs is; rules reckon in float64. A changed definition gets a new version, never the old number.
+whatever theirs is; rules compute in float64. A changed definition gets a new version, never the old number.
 
 A seed is what a random choice depends on, beside the rule: give each sample its own (``identity.seed("babble",
 sample.id)``). Levels are root mean squares over all frames, silence and a constant part included.
@@ -70,7 +70,7 @@ def mixture(
     levels that are not one finite number a clip.
     """
     if not clips:
-        raise UsageError("a mixture of no clips is no sound; give at least one")
+        raise UsageError("a mixture of no clips is not sound; give at least one")
     if len(levels_db) != len(clips):
         raise UsageError(f"a mixture of {len(clips)} clips has {len(levels_db)} levels; give one a clip, the first 0")
     if length not in ("longest", "shortest"):
@@ -87,7 +87,7 @@ def at_rate(clip: Clip, rate_hz: int = RATE_HZ) -> Clip:
 def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 0, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` with ``under`` beneath it: ``snr_db`` is 20·log10 of the RMS of the one over the other's, over the clip.
 
-    The noise begins at a place that ``seed`` draws (None: at its beginning), goes on at its beginning after its end,
+    The noise begins at a place that ``seed`` draws (None: at its beginning), continues at its beginning after its end,
     and is repeated or cut to the clip's length before its level is taken. Where half of the clip is silent, speech
     stands 3 dB higher above the noise than ``snr_db`` says. A sum that 16 bits cannot hold is made softer as a whole.
     Not defined where the clip or the excerpt of the noise is silent.
@@ -109,7 +109,7 @@ def in_room(clip: Clip, response: Clip, rate_hz: int = RATE_HZ) -> Clip:
 def babble(clips: Sequence[Clip], seed: int | str = 0, rate_hz: int = RATE_HZ) -> Clip:
     """Many voices at once, to lie under another clip: all ``clips`` at the same RMS, as long as the longest.
 
-    Each begins at a place that ``seed`` draws and goes on at its own beginning after its end, repeated to the length of
+    Each begins at a place drawn by ``seed`` and continues at its own beginning after its end, up to the length of
     the longest; their sum has an RMS of 0.05 (-26 dB), less where 16 bits would not hold its peak. Not defined where a
     clip is silent.
     """
@@ -211,7 +211,9 @@ def _combination(
     if len(clips) > MOST_CLIPS:
         raise UsageError(f"a {rule} of {len(clips)} clips is more than the {MOST_CLIPS} that are combined; give fewer")
     if not LOWEST_RATE_HZ <= rate_hz <= HIGHEST_RATE_HZ:
-        raise UsageError(f"rate_hz={rate_hz} is no rate of sound; give one from {LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ}")
+        raise UsageError(
+            f"rate_hz={rate_hz} is not a sampling rate; give one from {LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ}"
+        )
     return Clip(CombinedSource(rule, 1, rate_hz, tuple(clips), parameters, seed))
 
 

@@ -300,11 +300,11 @@ class _Tally:
     def check(self) -> None:
         """Raises AudioError where there is no sound, or what is no number."""
         if not self.frames:
-            raise AudioError(f"{self._name}: no sound in it (zero frames); leave it out, or fetch or edit it anew")
+            raise AudioError(f"{self._name}: no sound in it (zero frames); leave it out, or fetch or edit it again")
         if self._nan or self._infinite:
             bad = f"{self._nan} of {self.frames} samples are not a number and {self._infinite} are infinite"
             if self._rate_hz is not None:
-                bad += f" once it is at {self._rate_hz} Hz: its level is far beyond [-1, 1]"
+                bad += f" once it is at {self._rate_hz} Hz: its level is far outside [-1, 1]"
             raise AudioError(f"{self._name}: {bad}; repair it or leave it out")
 
 

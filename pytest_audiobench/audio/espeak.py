@@ -1,6 +1,6 @@
 """Speech by espeak-ng, from the library inside the wheel ``espeakng-loader``: the same samples whenever it is asked.
 
-It is GPL-3 software: it comes with an extra, and runs in a process of its own (:mod:`.espeak_process`), many texts
+It is GPL-3 software: it comes with an extra, and runs in its own process (:mod:`.espeak_process`), many texts
 at a time.
 """
 
@@ -86,7 +86,7 @@ def release() -> str:
     """The release of espeak-ng on this machine. Raises DataNotFound where it is not installed or does not run."""
     version, _ = _espeak_outcomes("en-us", SLOWEST_WPM, [])
     if not version:
-        raise DataNotFound(f"espeak-ng tells no release, so that its speech could not be named; {_EXTRA}")
+        raise DataNotFound(f"espeak-ng reports no version, so that its speech could not be named; {_EXTRA}")
     return version
 
 
@@ -140,7 +140,7 @@ def _espeak_outcomes(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[st
     except subprocess.TimeoutExpired:
         raise FatalError(f"espeak-ng did not say {len(texts)} texts within {patience_s} s; try again") from None
     if process.returncode < 0 and texts:
-        # It ran when it told its release: what a signal ended now is no absence, for which an eval is skipped.
+        # It ran when it told its release: what a signal ended now is not an absence, for which an eval is skipped.
         raise FatalError(f"espeak-ng was ended by signal {-process.returncode} while it spoke; run again")
     if process.returncode:
         *_, last_line = ["", *process.stderr.decode(errors="replace").strip().splitlines()]

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 HEAD = struct.Struct(">BI")
 LONGEST_S = 600
-"""A text that goes on for longer is not spoken: 5,000 digits in a row last for most of an hour."""
+"""A text that continues for longer is not spoken: 5,000 digits in a row last for most of an hour."""
 SLOWEST_S = 20
 """An utterance takes 10 to 20 ms; one that takes so long will not end."""
 

@@ -192,7 +192,7 @@ def _batches(path: str, key: FileKey) -> tuple[Any, list[Any]]:
 
 
 def _check_names(fields: Any) -> None:
-    """Raises UnicodeDecodeError for a name that is no text, which nothing else looks at in time."""
+    """Raises UnicodeDecodeError for a name that is not text, which nothing else looks at in time."""
     for field in fields:
         if field.name and field.type.num_fields:
             _check_names(field.type.field(number) for number in range(field.type.num_fields))
@@ -343,12 +343,12 @@ def _content(source: CellSource, value: Any) -> _Content:
     buffer = value.as_buffer() if hasattr(value, "as_buffer") else None
     if buffer is not None:
         if not 0 < buffer.size <= _LARGEST_CELL_BYTES:
-            return AudioError(f"{source}: {buffer.size} bytes are no audio file that can be read here; leave it out")
+            return AudioError(f"{source}: {buffer.size} bytes are not a readable audio file; leave it out")
         return memoryview(buffer)
     if not hasattr(value, "values"):
         return AudioError(f"{source}: neither the bytes of an audio file nor a list of floats; name another column")
     if source.rate_hz is None or not LOWEST_RATE_HZ <= source.rate_hz <= HIGHEST_RATE_HZ:
-        return AudioError(f"{source}: a waveform at {source.rate_hz} Hz, which is no rate of sound; correct it")
+        return AudioError(f"{source}: a waveform at {source.rate_hz} Hz, which is not a rate of sound; correct it")
     if value.values.null_count:
         return AudioError(f"{source}: {value.values.null_count} of its samples are null; repair it or leave it out")
     with np.errstate(over="ignore"):

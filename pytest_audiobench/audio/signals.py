@@ -34,7 +34,7 @@ def stream(*identity: str | int) -> np.random.RandomState:
 
 
 class _Drawing(threading.local):
-    """A stream for each thread, seeded anew each time: to make one takes as long as thousands of numbers."""
+    """A stream for each thread, seeded again each time: to make one takes as long as thousands of numbers."""
 
     def __init__(self) -> None:
         self.stream = np.random.RandomState(0)

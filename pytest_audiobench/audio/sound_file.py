@@ -30,7 +30,7 @@ LOWEST_RATE_HZ = 1000
 HIGHEST_RATE_HZ = 384_000
 """The highest at which sound is recorded; a compressed second at more would be a weapon."""
 LONGEST_S = 6 * 3600.0
-"""What is read of one file at most, in seconds: longer is no clip."""
+"""What is read of one file at most, in seconds: longer is not a clip."""
 _COUNTED_RATE_HZ = 16_000
 """Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
@@ -48,7 +48,7 @@ _MOST_CHUNKS = 1000
 _MOST_PLAIN_BYTES = 1 << 26
 """Larger files are read in blocks."""
 _SLOPPY_BYTES = 64
-"""Some writers count the header as data; so little is no missing audio."""
+"""Some writers count the header as data; so little is not missing audio."""
 _FIRST_FRAME_BYTES = 2048
 _HAS_FRAMES, _HAS_BYTES = 1, 2
 _MP3_COMPLETE = 0.99

@@ -1,7 +1,7 @@
 """A source's samples: read, rendered or combined, or remembered from the last time.
 
 Files' samples are remembered by what the file system says of the file, as :mod:`.index` remembers its digest: asked
-anew each time, and never while a change could go unseen. Sounds that are made are remembered by all they are made of.
+again each time, and never while a change could go unseen. Sounds that are made are remembered by all they are made of.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class SoundMemory(Generic[Sound]):
 
     Perturbations, evals and models that follow ask for a sound again. Threads may share the memory, and what one of
     them is making the others wait for. A sound of more than a quarter of the room is made and not stored. A set that
-    does not fit and is asked for in rounds is made anew each time, as it would be without a memory.
+    does not fit and is asked for in rounds is made again each time, as it would be without a memory.
     """
 
     def __init__(self, most_bytes: int) -> None:

@@ -26,7 +26,7 @@ from pytest_audiobench.io.mistakes import Mistakes
 
 _HEAD = """# Benchmarks
 
-The published benchmarks that come along, each declared in one file of `evals/`;
+The published benchmarks that are bundled, each declared in one file of `evals/`;
 [adding-benchmarks.md](adding-benchmarks.md) says how to declare another. None brings its data: `--ab-data=NAME=FOLDER`
 points to it, and what is not on this machine is skipped. What is not in a file, such as a licence, is not known to it.
 `audiobench list benchmarks --markdown docs/benchmarks.md` writes this page; `audiobench describe NAME` is of one.
@@ -34,7 +34,7 @@ points to it, and what is not on this machine is skipped. What is not in a file,
 
 
 def benchmarks() -> dict[str, Path]:
-    """The files of the published benchmarks that come along and of those that extensions declare, by their names."""
+    """The files of the published benchmarks that are bundled and of those that extensions declare, by their names."""
     return {name: path for name, path in sorted(LOADERS.items()) if isinstance(path, Path)}
 
 

@@ -22,7 +22,7 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
     """Which evals, and how strict the tests are."""
     add = parser.add_argument
     add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is no regression (default 1pp)")
+    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is not a regression (default 1pp)")
     add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)")
 
 
@@ -40,12 +40,12 @@ def add_terms_of_reading(parser: argparse.ArgumentParser) -> None:
         default="",
         help="a table's columns, such as id=utt,answer=pred,reference=ref,choices=options,groups=accent+age",
     )
-    add("--references", metavar="FILE", type=Path, help="the references of hypotheses that lie in a file of their own")
+    add("--references", metavar="FILE", type=Path, help="the references of hypotheses that lie in their own file")
     add("--reader", metavar="NAME", default="", help="read the files by this reader (see audiobench list readers)")
 
 
 def terms_of_reading(args: argparse.Namespace) -> ReadingTerms:
-    """What the user says of files of answers. Raises UsageError for columns that are no pairs."""
+    """What the user says of files of answers. Raises UsageError for columns that are not pairs."""
     from pytest_audiobench.compat.answer_files import ReadingTerms
     from pytest_audiobench.errors import UsageError
 
@@ -53,7 +53,7 @@ def terms_of_reading(args: argparse.Namespace) -> ReadingTerms:
     for pair in names(args.columns):
         field, _, column = pair.partition("=")
         if not (field.strip() and column.strip()):
-            raise UsageError(f"--columns: {pair!r} is no FIELD=COLUMN, such as answer=pred")
+            raise UsageError(f"--columns: {pair!r} is not a FIELD=COLUMN, such as answer=pred")
         columns[field.strip()] = column.strip()
     return ReadingTerms(columns, args.references, args.reader)
 
@@ -122,7 +122,7 @@ def level(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.0 < value <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} is no level: write a share above 0 and up to 0.5, such as 0.05")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level: write a share above 0 and up to 0.5, such as 0.05")
     return value
 
 
@@ -130,7 +130,7 @@ def data_folder(text: str) -> tuple[str, Path]:
     """NAME=FOLDER. Raises argparse's error for what is none."""
     name, equals, folder = text.partition("=")
     if not name or not equals or not folder:
-        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=FOLDER")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a NAME=FOLDER")
     return name, Path(folder).expanduser()
 
 

@@ -78,7 +78,7 @@ def survey(place: Path) -> OwnEval | str:
         writer.writerows((path.as_posix(), _words_in(text) if text else "") for path, text in listed.items())
     if not texts:
         return (
-            f"{place} holds {len(audio):,} recordings and nothing that says what is true of them. They are listed in "
+            f"{place} holds {len(audio):,} recordings and no file with their answers. They are listed in "
             f"{listing}: fill in its column 'answer' (what is said, or what is heard) and run this again."
         )
     left = f"; {len(audio) - len(texts):,} recordings without one are left out" if len(texts) < len(audio) else ""

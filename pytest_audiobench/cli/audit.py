@@ -55,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of items: write a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of items: write a whole number from 1 on")
     return int(text)

@@ -14,7 +14,7 @@ from pytest_audiobench.cli._text import say
 from pytest_audiobench.cli.power import share
 from pytest_audiobench.errors import UsageError
 
-HELP = "thresholds or margins from several runs of one unchanged model, with their false alarms and what they see"
+HELP = "thresholds or margins from runs of one unchanged model, with their rate of false alarms and power"
 
 REGRESSED = 1
 """The exit code where the model is worse than the earlier calibration: nothing was written."""
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=0,
-        help="run pytest so often, asking anew each time: its arguments behind --",
+        help="run pytest so often, asking again each time: its arguments behind --",
     )
     add("--name", metavar="NAME", default="", help="what the runs of --ask are called (default: calibrate-DAY)")
     add("--margins", action="store_true", help="margins against a baseline instead of thresholds")
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
     add("--metric", metavar="NAME,…", default="", help="the metrics (default: each eval's first)")
     add("--out", metavar="FILE", type=Path, help="write them into this file of thresholds, such as audiobench.toml")
-    add("--accept", metavar="EVAL", action="append", default=[], help="write though this eval became worse; a pattern")
+    add("--accept", metavar="EVAL", action="append", default=[], help="write even if this eval became worse; a pattern")
     add_reports(parser)
 
 
@@ -58,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.gate.config import matches
 
     if args.out is not None and args.out.name == "pyproject.toml":
-        raise UsageError(
-            "thresholds of calibrate go into a file of their own, such as audiobench.toml: name it by --out"
-        )
+        raise UsageError("thresholds of calibrate go into their own file, such as audiobench.toml: name it by --out")
     earlier = None if args.out is None else read(args.out)
     today = datetime.datetime.now(datetime.UTC).date()
     if args.figures and (args.ask or args.runs):
@@ -88,19 +86,19 @@ def run(args: argparse.Namespace) -> int:
         worse = [each for each in moved if each.verdict == "worse"]
         if refused := [each for each in worse if not any(matches(pattern, each.eval) for pattern in args.accept)]:
             say(
-                f"audiobench: {args.out} is left as it is: {', '.join(dict.fromkeys(each.eval for each in refused))} "
-                "became worse since it was calibrated, and new thresholds would hide that. Find the cause, or take it "
-                f"for right by --accept {refused[0].eval}"
+                f"audiobench: {args.out} is left unchanged: {', '.join(dict.fromkeys(each.eval for each in refused))} "
+                "became worse since it was calibrated, and new thresholds would hide that. Find the cause, or accept "
+                f"it by --accept {refused[0].eval}"
             )
             return REGRESSED
     if args.out is not None:
         write(args.out, now)
-        print(f"\nwritten to {args.out}; a run is held to it by --ab-config={args.out}")
+        print(f"\nwritten to {args.out}; a run applies it by --ab-config={args.out}")
     return 0
 
 
 def _asked(args: argparse.Namespace, today: datetime.date) -> list[str]:
-    """The names of the runs that were made: each with a store of its own, which the same command goes on with."""
+    """The names of the runs that were made: each with its own store, which the same command continues with."""
     from pytest_audiobench.report.run_writer import RECORD
     from pytest_audiobench.stats.run_noise import FEWEST_RUNS
 
@@ -111,10 +109,10 @@ def _asked(args: argparse.Namespace, today: datetime.date) -> list[str]:
     runs = [f"{name}-{number}" for number in range(1, args.ask + 1)]
     for each in runs:
         if (args.reports / each / RECORD).is_file():
-            say(f"audiobench: the run {each} is there and is not asked again (another --name asks anew)")
+            say(f"audiobench: the run {each} is there and is not asked again (another --name asks again)")
             continue
         options = [f"--ab-run={each}", f"--ab-store={stores / f'{each}.sqlite'}", f"--ab-reports={args.reports}"]
         code = subprocess.run([sys.executable, "-m", "pytest", *args.runs, *options], env=os.environ).returncode
         if code not in (0, 1):
-            raise UsageError(f"the run {each} ended with exit code {code}: mend that, and the same command goes on")
+            raise UsageError(f"the run {each} ended with exit code {code}: correct that; the same command continues")
     return runs

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.places import Places
     from pytest_audiobench.protocols.protocol import Protocol, Scorer
 
-HELP = "say what is known of a benchmark, model, protocol, scorer or metric: source, licence, metric, cost, where it is"
+HELP = "describe a benchmark, model, protocol, scorer or metric: source, licence, metric, cost, where it is"
 
 _MEASURED = 100
 """Clips whose lengths are read, to say about how long all of them are."""

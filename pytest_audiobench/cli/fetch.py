@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_data_root(parser)
     add("--from", dest="folder", metavar="FOLDER", type=Path, help="take the files from this folder or mirror instead")
-    add("--dry-run", action="store_true", help="say what would be fetched, how large it is and where it goes")
+    add("--dry-run", action="store_true", help="list what would be fetched, its size and its folder")
     add("--check", action="store_true", help="read all that was fetched again, and compare it with its digests")
     add("--remove", action="store_true", help="remove what was fetched")
     add("--jobs", metavar="N", type=int, default=_USUAL_JOBS, help=f"files at the same time (default {_USUAL_JOBS})")
@@ -101,7 +101,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
     if not 1 <= args.jobs <= _MOST_JOBS:
         raise UsageError(f"--jobs {args.jobs} is none: give 1 to {_MOST_JOBS}")
     if args.most_gb is not None and not 0 < args.most_gb <= 1_000_000:
-        raise UsageError(f"--most-gb {args.most_gb:g} is no size; give gigabytes above 0")
+        raise UsageError(f"--most-gb {args.most_gb:g} is not a size; give gigabytes above 0")
 
 
 def _only(entries: list[str]) -> dict[str, list[str]]:

@@ -39,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
     name = re.sub(r"[^\w.-]+", "_", stem(place)).strip("._-") or "own"
     target = args.output or Path(f"{name}.audiobench.toml")
     if not target.name.endswith(".audiobench.toml"):
-        raise UsageError(f"{target} would be collected by nobody: let its name end with .audiobench.toml")
+        raise UsageError(f"{target} would not be collected: let its name end with .audiobench.toml")
     if target.exists():
-        raise UsageError(f"{target} is there already, and nothing is overwritten: name another by --output")
+        raise UsageError(f"{target} already exists, and nothing is overwritten: name another by --output")
     if not place.exists():
         raise UsageError(f"there is no file or folder {args.folder}; correct the path")
     own = survey(place)

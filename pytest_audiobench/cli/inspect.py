@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = load_run(args.source, args.reports)
     chosen = _chosen(loaded, args)
     models = {model.alias: model for model in loaded.record.models}
-    # A sample's recipes stand in its first epoch alone.
+    # A sample's recipes are in its first epoch alone.
     recipes: dict[tuple[str, str, str], Any] = {}
     for _, sample in chosen:
         recipes.setdefault(_place(sample), recorded_recipes(sample.predictions))

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--run takes a plain name, not {name!r}")
     path = args.store or _FOLDER / f"{name}.sqlite"
     if path.exists():
-        raise UsageError(f"{path} is there already: choose another name with --run, or file with --store")
+        raise UsageError(f"{path} already exists: choose another name with --run, or file with --store")
     stores = list(_stores(args.shards))
     with Store(path, name) as store:
         for found in stores:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.packs.pack import Pack
     from pytest_audiobench.datasets.places import Places
 
-HELP = "list packs of sounds: where they lie, their labels, clips and licence, and what is wrong with them"
+HELP = "list packs of sounds: where they lie, their labels, clips and licence, and their problems"
 
 _MOST_WRONG, _MOST_GB = 20, 1_000_000
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     if args.unpack is not None and args.pack is not None:
         raise UsageError(f"{args.pack} cannot be shown while --unpack unpacks: show it afterwards")
     if not 0.0 < args.most_gb <= _MOST_GB:
-        raise UsageError(f"--most-gb {args.most_gb:g} is no size; give gigabytes above 0 and up to {_MOST_GB:,}")
+        raise UsageError(f"--most-gb {args.most_gb:g} is not a size; give gigabytes above 0 and up to {_MOST_GB:,}")
     if args.unpack is not None:
         check_own_name(stem(args.unpack), args.unpack)
         print(f"unpacked into {unpack(args.unpack, args.to, int(args.most_gb * 1e9))}")

@@ -33,14 +33,14 @@ def share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value < 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: write 2% or 0.02, from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share: write 2% or 0.02, from 0 to below 1")
     return value
 
 
 def lines(text: str) -> int:
     """A number of lines. Raises argparse's error for what is none."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) == int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines: write 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines: write 1 or more")
     return int(text)
 
 

@@ -34,12 +34,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("file", nargs="?", metavar="FILE", type=place, help="a .json or .toml file; that of a set can be asked again")
     add("--run", dest="sent", metavar="RUN", help="what this run sent to the first sample of an eval")
-    add("--force", action="store_true", help="replace FILE where it is there")
+    add("--force", action="store_true", help="replace FILE if it exists")
     add_reports(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0. Raises UsageError for a name that nothing has, and for a file that is there already."""
+    """0. Raises UsageError for a name that nothing has, and for a file that already exists."""
     if args.action == "show":
         if args.file is not None:
             raise UsageError(f"show writes no file: audiobench prompts export {args.name} {args.file} does")
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.file.suffix.lower() not in _ENDINGS:
         raise UsageError(f"{args.file} is neither JSON nor TOML by its name; let it end with {' or '.join(_ENDINGS)}")
     if args.file.exists() and not args.force:
-        raise UsageError(f"{args.file} is there already: --force replaces it")
+        raise UsageError(f"{args.file} already exists: --force replaces it")
     content = _content(args)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n" if args.file.suffix == ".json" else _toml(content)
     args.file.write_text(text, encoding="utf-8")
@@ -133,8 +133,8 @@ def _set(name: str) -> PromptSet:
     if name not in PROMPT_SETS and not Path(name).suffix:
         known = [*PROMPT_SETS, *benchmarks()]
         raise UsageError(
-            f"no prompt set and no benchmark is called {name!r} ({nearest(name, known)}); what an eval of a test file "
-            "was asked stands in its runs: --run RUN"
+            f"no prompt set and no benchmark is called {name!r} ({nearest(name, known)}); the prompts of an eval of a "
+            "test file are in its runs: --run RUN"
         )
     return prompt_set(name)
 
@@ -176,7 +176,7 @@ def _rows(eval_: str, prompt: str, stage: Stage, sample: Sample) -> Iterator[dic
     try:
         messages = messages_payload(stage.messages(sample, {}))
     except (AudiobenchError, LookupError, ValueError) as error:
-        messages = [["none", [f"made of the sample alone: {error}; --run RUN shows what was sent"]]]
+        messages = [["none", [f"from the sample alone: {error}; --run RUN shows what was sent"]]]
     yield from _messages({"eval": eval_, "prompt": prompt, "stage": stage.name}, messages)
 
 

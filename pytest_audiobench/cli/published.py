@@ -104,7 +104,7 @@ def _lines(values: Sequence[Published]) -> Iterator[str]:
 
 
 def _commands(values: Sequence[Published]) -> Iterator[str]:
-    """How a model of one's own is asked the same, of figures of few benchmarks."""
+    """How one's own model is asked the same, of figures of few benchmarks."""
     from pytest_audiobench.cli._text import wrapped
     from pytest_audiobench.datasets.catalogue import LOADERS
     from pytest_audiobench.published_figures.claims import PAPER, REPRODUCTION, tasks

@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the data set (default: audiobench-leaderboard-submissions of yours)",
     )
     parser.add_argument(
-        "--space", metavar="USER/NAME", default="", help="a Space that is there already, in place of a data set"
+        "--space", metavar="USER/NAME", default="", help="a Space that already exists, in place of a data set"
     )
     parser.add_argument(
         "--token",
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", metavar="NAME", default=None, help="the author of the model or the run, if not you")
     parser.add_argument("--private", action="store_true", help="make the data set private, where it is new")
     parser.add_argument("--overwrite", action="store_true", help="replace a submission of the same run")
-    parser.add_argument("--dry-run", action="store_true", help="ask no hub: say what would be written")
+    parser.add_argument("--dry-run", action="store_true", help="do not contact the hub: show what would be written")
     parser.add_argument("--output", metavar="FILE", type=place, help="write the submission into this file too")
     add_reports(parser, "where runs are (default reports)")
 
@@ -59,11 +59,11 @@ def run(args: argparse.Namespace) -> int:
 
     for option, name, kind in (("--repo", args.repo, "data set"), ("--space", args.space, "Space")):
         if name and not is_repo(name):
-            raise UsageError(f"{option} {name} is no name of a {kind}: write it as USER/NAME")
+            raise UsageError(f"{option} {name} is not a name of a {kind}: write it as USER/NAME")
     if args.repo and args.space:
         raise UsageError("--repo names a data set and --space a Space: give one of them")
     if args.space and args.private:
-        raise UsageError("--private is of a new data set, and --space names a Space that is there: leave it away")
+        raise UsageError("--private is for a new data set, and --space names an existing Space: leave it out")
     token = None if args.token is None else _token(args.token)
     run_record = load_run(args.source, args.reports)
     suite, model = choose(run_record, args.suite, args.model)
@@ -102,5 +102,5 @@ def _token(given: str) -> str:
         )
     if not text or len(text) > _LONGEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
         where = "standard input's first line" if given == "-" else "--token"
-        raise UsageError(f"{where} is no token: it is one word of at most {_LONGEST_TOKEN} letters, digits and marks")
+        raise UsageError(f"{where} is not a token: write one word of at most {_LONGEST_TOKEN} characters")
     return text

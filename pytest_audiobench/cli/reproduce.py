@@ -21,7 +21,7 @@ HELP = "ask or score by the recipe of a published figure, and say whether it com
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("recipe", metavar="RECIPE", nargs="?", help="a recipe's name, or a part of it; all are listed without one")
-    add("--from", dest="answers", metavar="RUN|FILE", type=Path, help="score these answers, and ask nobody")
+    add("--from", dest="answers", metavar="RUN|FILE", type=Path, help="score these answers, without asking a model")
     add("--model", metavar="SPEC", help="ask this model, as pytest --ab-model takes it")
     add("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside its answers)")
     add("--pytest", metavar="OPTIONS", default="", help="options for that run, as --pytest='--ab-limit=50 -n 2'")

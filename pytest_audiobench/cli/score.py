@@ -59,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--published",
         metavar="NAME",
         default="",
-        help="print the numbers beside published ones, such as faithfulness/af3/emotion (see audiobench published)",
+        help="print the numbers next to published ones, such as faithfulness/af3/emotion (see audiobench published)",
     )
     add("--out", metavar="FOLDER", type=Path, help="write the files of a run into this new folder")
     add(
@@ -68,7 +68,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="where the audio lies that the answers are about: the page of --out plays some of it",
     )
-    add("--judge-url", metavar="URL", default="", help="also weigh each answer by the judge that is served there")
+    add("--judge-url", metavar="URL", default="", help="also score each answer by the judge served there")
     add(
         "--judge-extract-url",
         metavar="URL",
@@ -79,7 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--human-labels",
         metavar="FILE[,chosen=random|separate][,scale=LOW-HIGH]",
         default="",
-        help="what people said of some of the answers: how far the judge agrees, and its score corrected by them",
+        help="human labels of some answers: the judge's agreement with them, and its score corrected by them",
     )
     add("--human-kappa", metavar="BOUND", type=float, help="fail where a judge's kappa with people is below this")
     add_output(parser, FILES_OF_OTHERS)
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
             other_encoders.append(f"{item.eval}: {note}")
     rescored.notes.extend(other_encoders)
     if figures and not any(compared.values()) and not other_encoders:
-        note = f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
+        note = f"{args.published} names {len(figures)} figures, none of them of a metric scored here"
         rescored.notes.append(note)
     pooled = [suite for suite in rescored.suites if suite.evals > 1]
     text = score_table.text([*rescored.items, *pooled], rescored.notes, compared, rescored.majorities, args.format)

@@ -12,7 +12,7 @@ HELP = "fetch the two jars of Stanford CoreNLP 3.6.0 that SPICE needs, and hold 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--from", dest="given", metavar="FILE", type=Path, help="Stanford's zip, or a folder of the jars; no network")
-    add("--force", action="store_true", help="fetch them again, also where they lie already")
+    add("--force", action="store_true", help="fetch them again, even if they are installed")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 def _count(text: str) -> int:
     number = int(text) if text.isdecimal() and len(text) < 7 else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of clips: write one from 1 to 999999")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of clips: write one from 1 to 999999")
     return number
 
 
@@ -57,7 +57,7 @@ def _make(args: argparse.Namespace) -> int:
     if not 1.0 <= shortest_s <= longest_s <= 600.0:
         raise UsageError(f"clips of {shortest_s:g} to {longest_s:g} s are none: give 1 to 600 s")
     if args.out.exists() and any(args.out.iterdir()):
-        raise UsageError(f"{args.out} is there and not empty; name a new folder")
+        raise UsageError(f"{args.out} exists and is not empty; name a new folder")
     pools = pools_of(profile, args.pools)
     pools = cleanly_licensed(pools) if args.clean_licences else pools
     planner = Planner(pools, profile, args.seed, shortest_s, longest_s)
@@ -76,7 +76,7 @@ def _look(folder: Path) -> int:
     from pytest_audiobench.io.mistakes import Mistakes
 
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder on this machine")
+        raise UsageError(f"{folder} is not a folder on this machine")
     if any((folder / name).exists() for layer in LAYERS for name in (layer, f"{layer}.jsonl")):
         return _look_at_pools(folder_pools(folder.resolve()))
     mistakes = Mistakes(_MOST_REFUSED)

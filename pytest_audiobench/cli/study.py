@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="strict",
         help="how letters are read: by ours (default), by the study's rule of the run, or by its later recovery",
     )
-    table = actions.add_parser("table", help="print the study's published table beside what its outputs give")
+    table = actions.add_parser("table", help="print the study's published table next to the values of its outputs")
     table.add_argument("folder", metavar="FOLDER", type=Path, help="the study's outputs: a folder for each model")
     table.add_argument("--manifests", metavar="FOLDER", type=Path, help="its manifests (default: beside the outputs)")
 

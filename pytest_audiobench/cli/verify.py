@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_audiobench.cli._options import add_data_folders, add_reports, local, put
 from pytest_audiobench.errors import UsageError
 
-HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
+HELP = "recompute a run's or a submission's hashes and numbers from its files and report which part fails"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +35,12 @@ def run(args: argparse.Namespace) -> int:
     if args.accepted is not None and args.signers is None:
         raise UsageError("--accepted says when a signature was first seen, which counts with --signers FILE only")
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise UsageError(f"{path} is no regular file: write what it holds into one, and name that")
+        raise UsageError(f"{path} is not a regular file: write what it holds into one, and name that")
     if is_submission(path):
         return _submission(args)
     if args.signers is not None and (path.exists() or (args.reports / path).exists()):
         raise UsageError(
-            f"{path} is no submission, so it has no signature that --signers could be compared with: audiobench push "
+            f"{path} is not a submission, so it has no signature to compare with --signers: audiobench push "
             "--dry-run --output FILE --sign KEY writes one of a run"
         )
     with collector_paused():

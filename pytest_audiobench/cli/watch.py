@@ -18,12 +18,12 @@ HELP = "ask a suite about each checkpoint that a training saves, and hold it to 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "What stands behind -- is pytest's: audiobench watch 'runs/checkpoint-*' -- evals -k emotion"
+    parser.epilog = "What follows -- is pytest's: audiobench watch 'runs/checkpoint-*' -- evals -k emotion"
     add = parser.add_argument
     add("checkpoints", metavar="CHECKPOINTS", help="the folders, in quotes: 'runs/emotion/checkpoint-*'")
     add("--model", metavar="SPEC", default="hf:{checkpoint}", help="what is asked (default hf:{checkpoint})")
     add("--name", metavar="NAME", default="", help="what the runs are called, NAME-STEP (default: the folder above)")
-    add("--once", action="store_true", help="ask what is there, and end (default: wait for more)")
+    add("--once", action="store_true", help="evaluate the checkpoints found, and end (default: wait for more)")
     add("--until", metavar="STEP", type=float, help="end when the checkpoint of this step or a later one was asked")
     add("--every", metavar="SECONDS", type=float, default=10.0, help="how often to look for more (default 10)")
     add(
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         help="how long a checkpoint without trainer_state.json must be unchanged (default 30)",
     )
-    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is no regression (default 1pp)")
+    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is not a regression (default 1pp)")
     add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level over all looks (default 0.05)")
     add("--out", metavar="FILE", type=Path, help="the page with the curves (default: REPORTS/NAME.html)")
     add_reports(parser, "where the runs are written")

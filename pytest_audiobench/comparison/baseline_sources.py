@@ -77,9 +77,9 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
 
 
 def missing_parts(record: RunRecord, alias: str) -> tuple[str, ...]:
-    """What the run is short of for this model, a sentence each: it ended early, or evals of it are no measurement.
+    """What the run is short of for this model, a sentence each: it ended early, or evals of it are not a measurement.
 
-    Skipped evals are none of it: that their data are not here was no accident of the run.
+    Skipped evals are not among it: that their data are not here was no accident of the run.
     """
     missing = [] if record.exit_status in _ENDED else [f"the run was interrupted (exit code {record.exit_status})"]
     missing += [note for note in record.notes if note.startswith("stopped early:")]

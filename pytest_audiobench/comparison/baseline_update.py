@@ -39,7 +39,7 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
     """Write what ``run`` measured to ``out``, whole or not at all.
 
     Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for one with evals
-    whose answers could not be read unless ``wanted.unreadable``, for what is at ``out`` and is no baseline, and for a
+    whose answers could not be read unless ``wanted.unreadable``, where ``out`` is not a baseline, and for a
     baseline that would be too large.
     """
     if (contents := run.only) is None:
@@ -49,15 +49,15 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
     if contents.head.missing and not wanted.partial:
         listed = "".join(f"\n  {part}" for part in contents.head.missing)
         raise UsageError(
-            f"{run.source} is not whole, so a gate would see less by it than it seems to: run again (what is "
-            f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
+            f"{run.source} is incomplete, so a gate would check less than it seems to: run again (stored "
+            f"answers are not asked again), or write it anyway with --allow-partial; it lacks:{listed}"
         )
     if (unreadable := _unreadable_evals(contents)) and not wanted.unreadable:
         alias = contents.head.model.alias
         raise UsageError(
-            f"most answers of {alias} in {', '.join(unreadable)} could not be read, so a gate would hold "
-            "later runs to a number that tells nothing: see the alarm in the run's report, and mend the prompt or "
-            "the labels or choose another scorer; or write it all the same with --allow-unreadable"
+            f"most answers of {alias} in {', '.join(unreadable)} could not be read, so a gate would compare "
+            "later runs with a meaningless number: see the alarm in the run's report, and correct the prompt or "
+            "the labels or choose another scorer; or write it anyway with --allow-unreadable"
         )
     reduced = contents.reduced(wanted.scorers, wanted.texts)
     before = decode_baseline(read_bounded(out), str(out)) if out.exists() else None

@@ -15,7 +15,7 @@ from pytest_audiobench.gate.calibration import CalibratedLine, Terms
 from pytest_audiobench.io.user_documents import toml_tables
 from pytest_audiobench.report.atomic_files import write_text
 
-BEGIN = "# calibrated: what stands between these marks is written by audiobench calibrate"
+BEGIN = "# calibrated: what is between these marks is written by audiobench calibrate"
 END = "# calibrated: end"
 _FIELDS = ("eval", "metric", "unit", "n", "runs", "mean", "sd", "degrees", "require", "sees", "note")
 
@@ -70,7 +70,7 @@ def _around(content: str, file: Path) -> tuple[str, str]:
     before, _, rest = content.partition(BEGIN)
     _, end, after = rest.partition(f"{END}\n")
     if not end or BEGIN in after:
-        raise UsageError(f"{file} has the mark {BEGIN[:13]!r} without its end {END!r}: mend it, or name another file")
+        raise UsageError(f"{file} has the mark {BEGIN[:13]!r} without its end {END!r}: fix it, or name another file")
     return before, after
 
 
@@ -94,7 +94,7 @@ def read(file: Path) -> Calibration | None:
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{file}: its [calibration] was edited or cut ({type(error).__name__}: {error}): bring it back, or delete "
-            "what stands between the marks and calibrate anew"
+            "what is between the marks and calibrate again"
         ) from None
 
 

@@ -11,7 +11,7 @@ from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.report.formatting import counted, difference_text, printable, value_text, wrapped
 
-_HEAD = ("", "mean", "sd", "n", "requires", "sees")
+_HEAD = ("", "mean", "sd", "n", "requires", "MDE")
 OLD_DAYS = 90
 """Days after which a calibration is called old: drivers, kernels and servers are others by then."""
 
@@ -23,7 +23,7 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
     runs = counted(len(calibration.runs), "run")
     yield from wrapped(
         f"{counted(len(judged), 'line')} from {runs} of {calibration.model}: of 100 runs of the unchanged model "
-        f"{100.0 * terms.false_alarms:.3g} at most alarm in any line; sees: the loss that is noticed "
+        f"{100.0 * terms.false_alarms:.3g} at most alarm in any line; MDE: the loss that is detected "
         f"{100.0 * terms.power:.3g} times in 100"
         + (", besides what the baseline's own run is off" if terms.margins else ""),
         "",

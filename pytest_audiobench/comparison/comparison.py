@@ -134,7 +134,7 @@ def _artifact_warnings(contenders: Sequence[Contender]) -> Iterator[str]:
     for contender, other, evals in _contenders_without_pairs(contenders):
         yield (
             f"NOT PAIRED: {contender.name} and {other.name} have no sample in common in {_count(evals)}; their numbers "
-            "stand side by side, and no difference is claimed"
+            "are listed side by side, and no difference is tested"
         )
 
 
@@ -163,7 +163,7 @@ def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) ->
     return (
         f"{first.name} and {other.name} were not asked the same: {mismatch.says(first.letter, other.letter)}. "
         f"What differs, in how many evals: {listed}. {' '.join(f'--allow-mismatch {name}' for name in components)} "
-        "compares all the same, on the samples that pair"
+        "compares anyway, on the samples that pair"
     )
 
 
@@ -174,7 +174,7 @@ def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, M
             other, mismatch = pairs[0]
             evals = len({each.eval for _, each in pairs})
             lines.append(
-                f"NOT THE SAME {component.upper()}, compared all the same (--allow-mismatch {component}; {evals} "
+                f"NOT THE SAME {component.upper()}, compared anyway (--allow-mismatch {component}; {evals} "
                 f"eval{'s' * (evals > 1)}): {mismatch.says(first.letter, other.letter)}"
             )
     return lines

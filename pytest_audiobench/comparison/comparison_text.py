@@ -16,7 +16,7 @@ from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
-_HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
+_HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "MDE")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
 _OF_TEST = (
@@ -156,8 +156,8 @@ def _rules(comparison: Comparison) -> str:
     level = f"{rules.alpha:g}" + (f" / {comparison.comparisons}" if comparison.comparisons > 1 else "")
     return (
         f"drop: how much worse than {comparison.contenders[0].letter}, on pairs, of shares in points; margin "
-        f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; sees: the drop that "
-        "would be called regressed four times in five"
+        f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; MDE: the minimum "
+        "detectable effect, the drop that is called regressed four times in five"
     )
 
 

@@ -275,7 +275,7 @@ def _correlation(eval_: _Eval) -> tuple[Check, list[Suspect]]:
     sides = {side: answers for side, answers in eval_.answers.items() if any(each.scores for each in answers.values())}
     ids = [id_ for id_ in eval_.items if all(id_ in each and each[id_].scores for each in sides.values())]
     if len(sides) < FEWEST or len(ids) < 2:
-        needs = f"needs {FEWEST} runs or models that heard the audio; of these it has {len(sides)}"
+        needs = f"needs {FEWEST} runs or models that were played the audio; of these it has {len(sides)}"
         return Check(eval_.name, "correlation", 0, needs if len(sides) < FEWEST else "no two items in all runs"), []
     table = np.array([[float(np.mean(each[id_].scores)) for each in sides.values()] for id_ in ids])
     if (count := distinct_abilities(table)) < FEWEST:
@@ -328,7 +328,7 @@ def _agreement(eval_: _Eval) -> tuple[Check, list[Suspect]]:
             suspects.append(Suspect(eval_.name, id_, "agreement", reason, _reference(item), value, share))
     if not items:
         models = len({side.spec for side in eval_.answers})
-        needs = f"needs readable answers of {_FEWEST_VOICES} models that heard the audio, and references; "
+        needs = f"needs readable answers of {_FEWEST_VOICES} models that were played the audio, and references; "
         return Check(eval_.name, "agreement", 0, f"{needs}it has {models} of these models"), []
     return Check(eval_.name, "agreement", items, f"{len(suspects)} of {items} items"), suspects
 
@@ -397,7 +397,7 @@ def _reference(item: Item) -> str:
 
 
 def _answers_text(eval_: _Eval, id_: str) -> str:
-    """``two ×3, one``: what models that heard the audio said, the most frequent first."""
+    """``two ×3, one``: what models that were played the audio said, the most frequent first."""
     return _counts(value for value, _ in _voices(eval_, id_).values())
 
 

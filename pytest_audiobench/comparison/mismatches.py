@@ -33,9 +33,9 @@ COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 """In the order in which they are looked at."""
 
 _OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": _DATA, "audio": ("audio",), "prompts": ("prompt",)}
-_NO_FIELD = "no recorded field of a sample tells where"
+_NO_FIELD = "no recorded field of a sample shows where"
 _UNKNOWN_SETTINGS = "settings of generation are kept as a digest only"
-_NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
+_NO_TEXTS = "the texts are not kept in both runs, so the field is unknown"
 
 
 class Mismatch(NamedTuple):

@@ -11,7 +11,7 @@ from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.formatting import WIDTH, eval_name, printable, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
-_HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
+_HEAD = ("eval", "n", "clusters", "flips", "MDE", "needed")
 
 
 def text(rows: Sequence[Power], question: PowerQuery, notes: Sequence[str], format_: str) -> str:
@@ -80,7 +80,7 @@ def _cells(power: Power, several: bool) -> tuple[str, ...]:
 
 def _notes(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield (
-        "sees: the smallest drop that is called a regression at the present n, "
+        "MDE: the minimum detectable effect, the smallest drop called a regression at the present n, "
         f"{100.0 * question.power:g} times in 100; needed: samples for {question.drop}"
     )
     sources = dict.fromkeys(power.flips_from for power in powers if power.flips is not None)

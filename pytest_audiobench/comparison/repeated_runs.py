@@ -32,11 +32,11 @@ def repeated_runs(runs: Sequence[str], reports: Path, model: str, evals: str, me
     """The runs in these folders, or of these names under ``reports``.
 
     Raises UsageError for runs of several models or of changed weights, for one that is not whole or was limited, and
-    for one that asked nothing and repeats another's answers: that is no measurement of how much they differ.
+    for one that asked nothing and repeats another's answers: that is not a measurement of how much they differ.
     """
     loaded = [load_run(run, reports) for run in runs]
     if len({run.folder.resolve() for run in loaded}) < len(loaded):
-        raise UsageError("a run is named twice, and a run is no repetition of itself: name each once")
+        raise UsageError("a run is named twice, and a run is not a repetition of itself: name each once")
     aliases = [_alias(run, model) for run in loaded]
     sides = []
     digests: dict[str, str] = {}
@@ -84,7 +84,7 @@ def _check_asked(
             if _scores(other) == scores:
                 raise UsageError(
                     f"{run.folder} asked nothing in {item.eval} and repeats the answers of {other.source}: a run shows "
-                    "how much answers differ only if they were asked anew. Give each run a store of its own "
+                    "how much answers differ only if they were asked again. Give each run its own store "
                     "(--ab-store=FILE), or let audiobench calibrate --ask do it"
                 )
 

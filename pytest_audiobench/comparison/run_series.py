@@ -199,7 +199,7 @@ Find = Callable[[str], "re.Match[str] | None"]
 
 
 def by_words(text: str) -> re.Match[str] | None:
-    """Where the step stands in a name; its first group is the number."""
+    """Where the step is in a name; its first group is the number."""
     return max(_STEP_IN_NAME.finditer(text), key=re.Match.start, default=None) or _STEP_ALONE.search(text)
 
 
@@ -208,7 +208,7 @@ def by_pattern(text: str) -> Find:
     try:
         pattern = re.compile(text)
     except re.error as error:
-        raise UsageError(f"--step {text!r} is no regular expression ({error})") from None
+        raise UsageError(f"--step {text!r} is not a regular expression ({error})") from None
     if not pattern.groups:
         raise UsageError(f"--step {text!r} has no group that would be the number: write it as 'step-(\\d+)'")
     return pattern.search

@@ -2,7 +2,7 @@
 
 Each run of a curve is compared with the one before it, and the last with the best. The best was chosen by looking at
 all of them, so the level is divided as if the last had been compared with each: a curve of k runs counts k - 1 and
-k - 2 tests. A run that lacks the eval is no run of its curve.
+k - 2 tests. A run that lacks the eval is not a run of its curve.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: TrackOption
 
 
 def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
-    """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
+    """Mark the best and the last of each curve; those in which they are not neighbours, by where these stand."""
     apart: dict[tuple[int, int], dict[Key, Curve]] = {}
     for curve in curves:
         values = {at: estimate.value for at, estimate in enumerate(curve.values) if estimate is not None}

@@ -107,9 +107,9 @@ in a table of its name.
 
 
 def terms_beside(file: Path, said: ReadingTerms = NO_TERMS) -> ReadingTerms:
-    """The terms of ``file``: what was ``said``, before what stands in ``answers.toml``, its own table first.
+    """The terms of ``file``: what was ``said``, before what is in ``answers.toml``, its own table first.
 
-    Raises UsageError for a key that means nothing, and for a file that is no TOML.
+    Raises UsageError for a key that means nothing, and for a file that is not TOML.
     """
     place = file.with_name(TERMS_FILE)
     written = _terms_written(place)
@@ -206,7 +206,7 @@ class AnswerFile:
     def objects(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Its JSON objects with their lines, or with their places from 1 where it is one list.
 
-        Raises UsageError for anything that is no object.
+        Raises UsageError for anything that is not an object.
         """
         if self.path.suffix.lower() == ".json" and isinstance(self.content, list):
             for number, row in enumerate(self.content, 1):
@@ -227,7 +227,7 @@ class AnswerFile:
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether it is no text: audio, an archive, a database."""
+        """Whether it is not text: audio, an archive, a database."""
         with self.path.open("rb") as file:
             return b"\0" in file.read(4096)
 
@@ -248,7 +248,7 @@ class AnswerFile:
         return next(iter(near), None)
 
     def names_with(self, references: Path | None) -> tuple[str, str]:
-        """The eval and the model of this file's hypotheses, which are held to ``references``: it is called after the
+        """The eval and the model of this file's hypotheses, which belong to ``references``: it is called after the
         references' folder; the model after the file, or after its folder where the file's name says nothing.
         """
         model = "" if self.path.stem.lower() in _NO_MODELS else self.path.stem
@@ -273,7 +273,7 @@ class Reader:
 
     name: str
     about: str
-    """What it reads, as it stands in a sentence: "AudioBench's score file (wer and sample_wer)"."""
+    """What it reads, as it is in a sentence: "AudioBench's score file (wer and sample_wer)"."""
     origin: Origin
     fits: Callable[[AnswerFile], bool]
     """By what the file holds, never by its name alone."""
@@ -380,7 +380,7 @@ def _read(reader: Reader, file: AnswerFile) -> Iterator[RecordedAnswer]:
     try:
         yield from reader.rows(file)
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{file.path} is none of {reader.about} ({error!r}): was it edited?") from error
+        raise UsageError(f"{file.path} is not one of {reader.about} ({error!r}): was it edited?") from error
 
 
 def _check_encoding(path: Path) -> None:
@@ -396,8 +396,8 @@ def _check_encoding(path: Path) -> None:
             except UnicodeDecodeError as error:
                 line += error.object.count(b"\n", 0, error.start)
                 raise UsageError(
-                    f"{path}, line {line} is no text in UTF-8 (the byte {error.object[error.start]:#x}): write the "
-                    "file anew in UTF-8, as by iconv -f LATIN1 -t UTF-8"
+                    f"{path}, line {line} is not UTF-8 text (the byte {error.object[error.start]:#x}): write the "
+                    "file again in UTF-8, as by iconv -f LATIN1 -t UTF-8"
                 ) from None
             if not block:
                 return

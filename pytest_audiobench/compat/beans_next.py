@@ -103,7 +103,7 @@ def read(file: Path, labels: Mapping[str, tuple[str, ...]] = _NOTHING, task_type
         seen: set[str] = set()
         for line, row in records(file):
             if not fits(row):
-                raise UsageError(f"{file}, line {line} is no row of BEANS-Next: it has no sample_id and predictions")
+                raise UsageError(f"{file}, line {line} is not a row of BEANS-Next: it has no sample_id and predictions")
             if _item(file, row, truths) != item:
                 continue
             if (id_ := str(row["sample_id"])) in seen:

@@ -94,7 +94,7 @@ def _groups(rows: Iterator[RecordedRow]) -> Iterator[list[RecordedRow]]:
 
 def _check_new(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
+        raise UsageError(f"{folder} already exists and is not empty: name an empty folder, rows are never added to")
 
 
 def _write_group(

@@ -1,6 +1,6 @@
 """References that allow several wordings: ``{ a / b / @ }`` and ``(word)`` in NIST's trn and STM files.
 
-Every other system must be held to the same reference, so it is the hypothesis that is rewritten: a system that said an
+Every other system must have the same reference, so it is the hypothesis that is rewritten: a system that said an
 alternative is given the first one, with as many errors as it made in the one that it came nearest to. Words in
 parentheses may be left out, as with sclite's option -D. A reference is as long as its first alternatives, where sclite
 counts the words of those that it chose.
@@ -18,20 +18,20 @@ NULL = "@"
 _TOKENS = re.compile(r"[{}]|[^\s{}]+")
 _OPTIONAL = re.compile(r"\((.+)\)")
 _TAGS = re.compile(r"(?<!\\);.*")
-"""Behind a word, what is said of it: ``WORD;tag``; a semicolon of its own has a backslash before it."""
+"""Behind a word, what is said of it: ``WORD;tag``; its own semicolon has a backslash before it."""
 _MOST_WORDINGS = 200
 """Of one place, and of one hypothesis; of more the first."""
 _MOST_ALIGNED = 1_000_000
-"""Places times words, some seconds. Longer texts are held to the first alternatives."""
+"""Places times words, some seconds. Longer texts are compared with the first alternatives."""
 _MOST_BRACES = 1_000
 
 Words: TypeAlias = tuple[str, ...]
 Slot: TypeAlias = tuple[Words, ...]
-"""What may stand in one place; the first is what the reference says as a plain text."""
+"""What may are in one place; the first is what the reference says as a plain text."""
 
 
 def slots_of(text: str) -> list[Slot]:
-    """The places of a reference, most of which hold one word. What is no alternation is words as they are written."""
+    """The places of a reference, most of which hold one word. All else is words as they are written."""
     tokens = _TOKENS.findall(text)
     return _slots(tokens) if tokens.count("{") <= _MOST_BRACES else [((token,),) for token in tokens]
 

@@ -79,9 +79,9 @@ def _document(path: Path) -> Json:
             raise UsageError(f"it is larger than {MOST_BYTES // 1_000_000} MB")
         return json.loads(path.read_bytes())
     except UnicodeDecodeError as error:
-        raise UsageError(f"it is no text in UTF-8, from byte {error.start + 1} on") from None
+        raise UsageError(f"it is not UTF-8 text, from byte {error.start + 1} on") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"it is no JSON: {error}") from None
+        raise UsageError(f"it is not JSON: {error}") from None
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}") from None
 
@@ -92,7 +92,7 @@ def _each(rows: list[Json], read: Callable[[Mapping[str, Json], str], ReferenceC
         name = given if isinstance(given, str) and given else f"case {number}"
         try:
             if not isinstance(row, dict):
-                raise UsageError(f"it is no object but {short_repr(row)}")
+                raise UsageError(f"it is not an object but {short_repr(row)}")
             yield read(row, name)
         except UsageError as error:
             yield UnreadableCase(name, str(error))
@@ -101,7 +101,7 @@ def _each(rows: list[Json], read: Callable[[Mapping[str, Json], str], ReferenceC
 def _case(row: Mapping[str, Json], name: str) -> ReferenceCase:
     metric, raises = row.get("metric"), row.get("raises") or ""
     if not isinstance(metric, str):
-        raise UsageError(f"its metric is no text but {short_repr(metric)}")
+        raise UsageError(f"its metric is not text but {short_repr(metric)}")
     if "expected" not in row and not raises:
         raise UsageError("it says neither what is expected nor what is raised")
     return ReferenceCase(
@@ -140,7 +140,7 @@ def _soundscape_case(row: Mapping[str, Json], name: str, document: Mapping[str, 
 def _checks(group: Json) -> Cases:
     """The checks of one operation of BEANS-Next's."""
     if not isinstance(group, dict) or not isinstance(group.get("checks"), list):
-        yield UnreadableCase(short_repr(group), "it is no group of checks")
+        yield UnreadableCase(short_repr(group), "it is not a group of checks")
         return
     id_, operation = str(group.get("id")), str(group.get("op"))
 
@@ -186,10 +186,10 @@ def _foldings(document: Mapping[str, Json]) -> Cases:
 def _object(value: Json, name: str) -> Mapping[str, Json]:
     if isinstance(value, dict):
         return value
-    raise UsageError(f"its {name} are no object but {short_repr(value)}")
+    raise UsageError(f"its {name} are not an object but {short_repr(value)}")
 
 
 def _tolerance(value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < 1e300:
-        raise UsageError(f"its tolerance is no number from 0 on but {short_repr(value)}")
+        raise UsageError(f"its tolerance is not a number from 0 on but {short_repr(value)}")
     return float(value)

@@ -151,7 +151,7 @@ _ROUNDING = 1e-12
 
 
 def same(expected: Json, ours: Json, tolerance: float) -> bool:
-    """Whether both have one shape, and numbers within the absolute ``tolerance``; null is no number, as NaN is."""
+    """Whether both have one shape, and numbers within the absolute ``tolerance``; null is not a number, as NaN is."""
     if isinstance(expected, str) and expected in _NUMBERS and not isinstance(ours, str):
         expected = _NUMBERS[expected]
     if isinstance(expected, Mapping):

@@ -1,6 +1,6 @@
-"""What answers for reference cases that are no answers of a model: statistics as the gate uses them, and tokenizers.
+"""What answers for reference cases that are not answers of a model: statistics as the gate uses them, and tokenizers.
 
-Statistics of samples are no scorer's to give, tables of scores no model's to say, and what a tokenizer cuts shows in
+Statistics of samples are not scorer's to give, tables of scores no model's to say, and what a tokenizer cuts shows in
 no number alone. Each function is the one that scorers and gates call; a declaration names it.
 """
 
@@ -40,7 +40,7 @@ def _numbers(case: ReferenceCase, name: str) -> list[float]:
 def _count(case: ReferenceCase, name: str) -> int:
     value = _number(case, name)
     if value != round(value) or abs(value) > 10**9:
-        raise UsageError(f"the input {name} is no count but {value}")
+        raise UsageError(f"the input {name} is not a count but {value}")
     return int(value)
 
 
@@ -107,7 +107,7 @@ def _processed(case: ReferenceCase) -> Json:
 def _pair(step: Json) -> list[Json]:
     if isinstance(step, list) and len(step) == 2 and isinstance(step[1], dict):
         return step
-    raise UsageError("a step is none of a name and its parameters")
+    raise UsageError("a step is not one of a name and its parameters")
 
 
 def _top1_accuracy(case: ReferenceCase) -> float:
@@ -118,7 +118,7 @@ def _top1_accuracy(case: ReferenceCase) -> float:
 def _means(case: ReferenceCase) -> Json:
     rows = list_of(case.inputs.get("rows"), "rows")
     if not all(isinstance(row, dict) for row in rows):
-        raise UsageError("the rows are no objects")
+        raise UsageError("the rows are not objects")
     return data_set_scores.means([{name: number_of(row[name], name) for name in row} for row in rows])
 
 
@@ -169,7 +169,7 @@ def _mcnemar(case: ReferenceCase) -> float:
         or (table != table.round()).any()
         or not table.any()
     ):
-        raise UsageError("the input table is no table of two rows of two counts")
+        raise UsageError("the input table is not a table of two rows of two counts")
     (right, worse), (better, wrong) = ([int(count) for count in row] for row in table.tolist())
     pairs, question = right + worse + better + wrong, Question(0.0)
     return _two_sided(flips_drop(pairs, worse, better, question), flips_drop(pairs, better, worse, question))

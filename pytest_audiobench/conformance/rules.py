@@ -191,7 +191,7 @@ def _with_shortest_label(case: ReferenceCase) -> float:
 
 
 def _without_empty_label(case: ReferenceCase) -> float:
-    """The F1 in which the empty answer is no label: it misses the true one, and invents none."""
+    """The F1 in which the empty answer is not a label: it misses the true one, and invents none."""
     from sklearn.metrics import f1_score
 
     true, said = case.inputs["y_true"], case.inputs["y_pred"]
@@ -423,7 +423,7 @@ RULES: Mapping[str, Rule] = {
         "a vector is all zeros", lambda case: not any(case.inputs["a"]) or not any(case.inputs["b"]), lambda case: 0.0
     ),
     "overflowing-vectors": Rule(
-        "a component's square is no finite number",
+        "a component's square is not a finite number",
         lambda case: any(abs(value) > 1e150 for name in "ab" for value in case.inputs[name]),
         _scaled_cosine,
     ),

@@ -50,7 +50,7 @@ def text_of(value: Json, name: str) -> str:
     """``value`` where it is a text. Raises UsageError that names the input."""
     if isinstance(value, str):
         return value
-    raise UsageError(f"the input {name} is no text but {short_repr(value)}")
+    raise UsageError(f"the input {name} is not text but {short_repr(value)}")
 
 
 def texts_of(value: Json, name: str) -> list[str]:
@@ -60,7 +60,7 @@ def texts_of(value: Json, name: str) -> list[str]:
 def list_of(value: Json, name: str) -> list[Json]:
     if isinstance(value, list):
         return value
-    raise UsageError(f"the input {name} is no list but {short_repr(value)}")
+    raise UsageError(f"the input {name} is not a list but {short_repr(value)}")
 
 
 _LARGEST = 1e308
@@ -69,7 +69,7 @@ _LARGEST = 1e308
 def number_of(value: Json, name: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
         return float(value)
-    raise UsageError(f"the input {name} is no number but {short_repr(value)}")
+    raise UsageError(f"the input {name} is not a number but {short_repr(value)}")
 
 
 def _input(case: ReferenceCase, name: str) -> Json:
@@ -178,7 +178,7 @@ def _recorded(case: ReferenceCase) -> Rows:
     """Answers as a benchmark recorded them, with choices or with a judge's words where there are any."""
     for number, pair in enumerate(list_of(_input(case, "pairs"), "pairs")):
         if not isinstance(pair, dict):
-            raise UsageError(f"an element of pairs is no object but {short_repr(pair)}")
+            raise UsageError(f"an element of pairs is not an object but {short_repr(pair)}")
         reference = pair.get("reference", "")
         references = texts_of(reference, "reference") if isinstance(reference, list) else []
         verdict = pair.get("judge_response")
@@ -294,7 +294,7 @@ def _times(start: Json, end: Json, stretch: float = 1.0) -> tuple[float, float]:
 
 def _sound(event: list[Json], types: Mapping[str, str], stretch: float) -> dict[str, Json]:
     if len(event) != 4 or event[1] not in types:
-        raise UsageError(f"an event is none of a listed label from a time to another: {short_repr(str(event))}")
+        raise UsageError(f"an event is not one of a listed label from a time to another: {short_repr(str(event))}")
     start, end = _times(event[2], event[3], stretch)
     return {"type": types[event[1]], "start_time": start, "end_time": end}
 
@@ -319,8 +319,8 @@ def _targets(case: ReferenceCase) -> Rows:
     else:
         pairs = [list(pair) for pair in zip(*_columns(case, "predictions", "targets"), strict=True)]
     if any(len(pair) != 2 for pair in pairs):
-        raise UsageError("a pair is none of a text and its target")
-    # A target that is an object, as one check has it, is no target.
+        raise UsageError("a pair is not one of a text and its target")
+    # A target that is an object, as one check has it, is not a target.
     rows = [(text_of(text, "text"), "" if target is None else target) for text, target in pairs if target != {}]
     several = case.params.get("task_type") == "detection"
     said = [] if case.inputs.get("processed") == "" else [part for text, _ in rows for part in _parts(text, several)]
@@ -361,7 +361,7 @@ def _of_scorer(case: ReferenceCase) -> Rows:
         raise UsageError("the inputs samples and judge_responses are not of one length")
     for number, (given, said, verdict) in enumerate(zip(samples, responses, verdicts, strict=True)):
         if not isinstance(given, dict):
-            raise UsageError(f"a sample is no object but {short_repr(given)}")
+            raise UsageError(f"a sample is not an object but {short_repr(given)}")
         references = texts_of(given.get("references", []), "references")
         sample = Sample(
             f"{number:06}",
@@ -400,7 +400,7 @@ def _response(value: Json) -> Response:
 def _spoken(value: Json) -> Sound:
     """The audio of an answer, as it was measured."""
     if not isinstance(value, dict) or value.keys() - {"seconds", "rate_hz", "silence", "clipping"}:
-        raise UsageError(f"a sound is no object of seconds, rate_hz, silence and clipping but {short_repr(value)}")
+        raise UsageError(f"a sound is not an object of seconds, rate_hz, silence and clipping but {short_repr(value)}")
     seconds, rate_hz, silence, clipping = (
         number_of(value.get(name, 0.0), name) for name in ("seconds", "rate_hz", "silence", "clipping")
     )

@@ -53,7 +53,7 @@ def splits_in(path: str) -> set[str]:
 def class_rows(folder: Path, call: Callable[[str], str]) -> Iterator[tuple[str, Row]]:
     """A row for each audio file of the folders in ``folder``, whose names are the answers, in order of their paths.
 
-    Hidden entries and files that are no audio are passed over. ``call`` says how a folder inside it would be read.
+    Hidden entries and files that are not audio are passed over. ``call`` says how a folder inside it would be read.
     Raises UsageError with all that does not fit.
     """
     entries = _Entries(folder)
@@ -82,7 +82,7 @@ def class_rows(folder: Path, call: Callable[[str], str]) -> Iterator[tuple[str, 
         for file in entries.within(Path(entry.path)):
             if file.is_dir():
                 advice = call(entry.name)
-                mistakes.add(f"{entry.path} holds the folder {file.name!r}, so it is no class; perhaps {advice}?")
+                mistakes.add(f"{entry.path} holds the folder {file.name!r}, so it is not a class; perhaps {advice}?")
                 break
             if file.name.lower().endswith(ENDINGS):
                 path = f"{entry.name}/{file.name}"

@@ -86,7 +86,7 @@ def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
 def register_dataset(name: str, loader: Loader | Dataset) -> None:
     """Make ``name`` mean ``loader``. Raises UsageError for a name of this package."""
     if name in OWN:
-        raise UsageError(f"the data set {name!r} is there already: register yours under another name")
+        raise UsageError(f"the data set {name!r} already exists: register yours under another name")
     LOADERS[name] = loader
 
 

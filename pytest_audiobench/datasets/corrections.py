@@ -1,7 +1,7 @@
 """Corrections of a data set: a file of ids, reasons and new references, and the data set as it is with them.
 
 A row without a reference leaves its sample out. What is corrected is another data set, with a name and hashes of its
-own, which stands beside the published one and never in its place.
+own, which is next to the published one and never in its place.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _corrected(sample: Sample, row: Correction, file: Path, mistakes: Mistakes) 
     if sample.choices:
         same = [choice for choice in sample.choices if tidy_caseless(choice) == tidy_caseless(reference)]
         if not same:
-            sentence = f"{file} gives {sample.id!r} the reference {reference[:80]!r}, which is none of its choices"
+            sentence = f"{file} gives {sample.id!r} the reference {reference[:80]!r}, which is not one of its choices"
             mistakes.add(sentence, reference, sample.choices)
             return sample
         reference = reference if reference in same else same[0]
@@ -161,6 +161,6 @@ def _rows(file: Path, mistakes: Mistakes) -> Iterator[tuple[int, Mapping[str, An
 
 def _text(written: object, name: str, place: str, mistakes: Mistakes) -> str:
     if written is not None and not isinstance(written, str):
-        mistakes.add(f"{place} has a {name} that is no text; write it in quotes")
+        mistakes.add(f"{place} has a {name} that is not text; write it in quotes")
         return ""
     return (written or "").strip()

@@ -37,7 +37,7 @@ class Submission:
     rows: Callable[[Places], Iterator[tuple[str, Mapping[str, Any]]]]
     """Yields each row as it was published, without audio, by its sample's id."""
     keys: tuple[str, ...]
-    """Under which the prediction stands in a row."""
+    """Under which the prediction is in a row."""
     format: Literal["json", "jsonl"] = "json"
 
 

@@ -41,7 +41,7 @@ Audio: TypeAlias = Text | Annotated[tuple[Texts, ...], Meta(min_length=1)]
 
 _ADDRESS = re.compile(r"(https?|file|ssh|git)://\S+$")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-"""What may stand in a test's id, in a data set's name and as a marker."""
+"""What may are in a test's id, in a data set's name and as a marker."""
 
 
 class Source(Record, kw_only=True, frozen=True):
@@ -140,7 +140,7 @@ class Rows(Record, kw_only=True, frozen=True):
     line: Text | None = None
     """A regular expression of which the named groups are the columns of a text file's line."""
     skip: Text | None = None
-    """One of the lines that are no rows."""
+    """One of the lines that are not rows."""
     table: TableFormat | None = None
 
 
@@ -199,7 +199,7 @@ class Fields(Record, kw_only=True, frozen=True):
     question: Text | None = None
     choices: Texts | None = None
     answer: str | None = None
-    """"" where there is none, and a judge or a rule of its own weighs what is said."""
+    """"" where there is none, and a judge or its own rule weighs what is said."""
     references: Texts | None = None
     start: Text | None = None
     """Where in the recording the clip begins, in seconds; with ``end``."""
@@ -210,11 +210,11 @@ class Fields(Record, kw_only=True, frozen=True):
     join: Annotated[float, Meta(ge=0, le=60)] | None = None
     """Seconds of silence between the clips of a sample, which are one clip then, one after another."""
     unlisted: Literal["wrong"] | None = None
-    """"wrong" keeps questions whose answer is none of their choices: nothing is right there. Else it is a mistake."""
+    """"wrong" keeps questions whose answer is not one of their choices: nothing is right there. Else a mistake."""
     least_choices: Annotated[int, Meta(ge=2)] | None = None
     """Rows that offer fewer are left out, as their publisher does."""
     shuffle: bool = False
-    """Whether the choices stand in an order that is drawn from the sample's id and each of them."""
+    """Whether the choices are in an order that is drawn from the sample's id and each of them."""
     metadata: tuple[Text, ...] | dict[str, Text] = ()
     """By name; a list is of columns, each null where a row has none."""
     optional: tuple[Text, ...] = ()
@@ -248,7 +248,7 @@ class Fields(Record, kw_only=True, frozen=True):
 
 
 class OpenParameter(Record, kw_only=True, frozen=True):
-    """A parameter with values that are no evals, and can be asked for: ``dataset("common_voice", "de", "test")``."""
+    """A parameter with values that are not evals, and can be asked for: ``dataset("common_voice", "de", "test")``."""
 
     values: Annotated[tuple[Text, ...], Meta(min_length=1)]
     others: Texts
@@ -485,7 +485,7 @@ KEYS = (*_TABLES, *_PLAIN, _LAYOUT, _SUBMISSION, "task")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a file. Raises UsageError where it is no TOML."""
+    """The tables of a file. Raises UsageError where it is not TOML."""
     try:
         return toml_tables(path.read_bytes())
     except ValueError as error:
@@ -625,7 +625,7 @@ def _named_eval(match: re.Match[str], file: Path) -> tuple[Declaration, dict[str
     if match["task"] not in names:
         if match["task"] == match["benchmark"] and not match["id"]:
             return None
-        raise UsageError(f" is no eval; {nearest(match['task'], names)}")
+        raise UsageError(f" is not an eval; {nearest(match['task'], names)}")
     base = tasks[names[match["task"]]]
     cases = base.ids()
     if match["id"]:
@@ -638,7 +638,7 @@ def _named_eval(match: re.Match[str], file: Path) -> tuple[Declaration, dict[str
     if not match["id"] and match["task"] == match["benchmark"]:
         return None
     ids = [f"{match['task']}[{'-'.join(case.values())}]" for case in base.ids() if not base.is_withheld(case)]
-    raise UsageError(f" is no single eval with answers; {nearest(match[0], ids)}")
+    raise UsageError(f" is not a single eval with answers; {nearest(match[0], ids)}")
 
 
 def _is_of(parameters: Mapping[str, Texts], base: Declaration, case: Mapping[str, str]) -> bool:
@@ -652,18 +652,18 @@ def _check_published(declared: Declaration, place: str, mistakes: Mistakes) -> N
         where = f"{place}, [[published]] number {number}"
         mistakes.check_keys(f"{where}, parameters", value.parameters, declared.parameters)
         if value.average is not None and value.average not in declared.averages:
-            mistakes.add(f"{where}: {value.average!r} is none of [averages]", value.average, declared.averages)
+            mistakes.add(f"{where}: {value.average!r} is not one of [averages]", value.average, declared.averages)
         if value.perturbation is not None:
             from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
 
             with mistakes.catching(f"{where}: "):
                 named_perturbations(value.perturbation)
         if value.prompt is not None and value.prompt not in declared.prompts:
-            mistakes.add(f"{where}: prompt {value.prompt!r} is none of [prompts]", value.prompt, declared.prompts)
+            mistakes.add(f"{where}: prompt {value.prompt!r} is not one of [prompts]", value.prompt, declared.prompts)
 
 
 def _published(place: str, task: str, table: Mapping[str, Any], mistakes: Mistakes) -> object:
-    """``[[published]]`` with a row for each of the values that stand in tables, but those of other tasks' evals."""
+    """``[[published]]`` with a row for each of the values that are in tables, but those of other tasks' evals."""
     written, averages = table.get("published", []), _lists(table.get("averages"))
     if not isinstance(written, list) or not all(isinstance(row, Mapping) for row in written):
         return written
@@ -681,7 +681,7 @@ def _published(place: str, task: str, table: Mapping[str, Any], mistakes: Mistak
         shared = {key: value for key, value in row.items() if key not in cells}
         for of, numbers in values.values.items() if values else ():
             if of not in known:
-                mistakes.add(f"{where}, values: {of!r} is no eval and no average of the file", of, known)
+                mistakes.add(f"{where}, values: {of!r} is neither an eval nor an average of the file", of, known)
             if len(numbers) > len(values.models):
                 mistakes.add(f"{where}, values: {of} has {len(numbers)} for {len(values.models)} models")
             pairs = zip(values.models, numbers, strict=False) if of in keys else ()
@@ -722,7 +722,7 @@ def _check_values(
     """Adds the ``parameters`` that the file does not have, and their values."""
     for name, values in parameters.items():
         if name not in declared.parameters:
-            mistakes.add(f"{place}, parameters: {name!r} is none of the file's", name, declared.parameters)
+            mistakes.add(f"{place}, parameters: {name!r} is not one of the file's", name, declared.parameters)
             continue
         own = declared.parameters[name]
         known = [*values_of(own), *declared.withheld.get(name, ())]
@@ -734,7 +734,7 @@ def _check_values(
 def _check_fetches(declared: Declaration, place: str, usable: bool, mistakes: Mistakes) -> None:
     """Adds what is wrong with ``[[fetch]]``, and with the folder that it goes into."""
     if (root := declared.data.root) is not None and ("/" in root or "\\" in root or root.startswith(".")):
-        mistakes.add(f"{place}, [data], root: {root!r} is no folder's name; write one, without a path")
+        mistakes.add(f"{place}, [data], root: {root!r} is not a folder's name; write one, without a path")
     if declared.fetch and declared.source.obtain:
         mistakes.add(f"{place}: 'obtain' is of what cannot be fetched, and [[fetch]] fetches it; keep one")
     for number, fetch in enumerate(declared.fetch, start=1):
@@ -747,7 +747,7 @@ def _check_fetches(declared: Declaration, place: str, usable: bool, mistakes: Mi
             mistakes.add(f"{where}: 'revision' and 'files' are of 'hub' and 'git', not of a 'url'")
         for address in (fetch.git, fetch.url):
             if address is not None and not _ADDRESS.match(address):
-                mistakes.add(f"{where}: {address!r} is no address; write https://…")
+                mistakes.add(f"{where}: {address!r} is not an address; write https://…")
         if usable:
             case = declared.cases({})[0]
             for key, path in (*(("files", file) for file in fetch.files), ("into", fetch.into)):
@@ -804,7 +804,7 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
     usable = True
     for name, values in declared.parameters.items():
         if not name.isidentifier():
-            mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
+            mistakes.add(f"{place}, [parameters]: {name!r} is not a name; write letters, digits and underscores")
             usable = False
         if name == "task" and "/" in declared.name:
             mistakes.add(f"{place}, [parameters]: 'task' is what chooses a [[task]]; call the parameter something else")
@@ -815,12 +815,12 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
             try:
                 re.compile(values.others)
             except re.error as error:
-                mistakes.add(f"{place}, [parameters], {name}: others, {values.others!r}, is no pattern: {error}")
+                mistakes.add(f"{place}, [parameters], {name}: others, {values.others!r}, is not a pattern: {error}")
                 usable = False
     for name, further in declared.withheld.items():
         where = f"{place}, [{_SUBMISSION}], parameters"
         if name not in declared.parameters:
-            mistakes.add(f"{where}: {name!r} is none of [parameters]", name, declared.parameters)
+            mistakes.add(f"{where}: {name!r} is not one of [parameters]", name, declared.parameters)
             usable = False
         for value in further:
             _check_name(f"{where}, {name}", value, mistakes)
@@ -853,7 +853,7 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     for name, join in data.join.items():
         key = f"[data.join.{name}]"
         if not name.isidentifier():
-            mistakes.add(f"{place}, {key}: {name!r} is no name; write letters, digits and underscores")
+            mistakes.add(f"{place}, {key}: {name!r} is not a name; write letters, digits and underscores")
         attempt(f"{key}, on", is_template, join.on)
         attempt(f"{key}, to", is_template, join.to)
         attempt(f"{key}, merge", is_template, join.merge)
@@ -922,7 +922,7 @@ def _check_vocabularies(declared: Declaration, place: str, mistakes: Mistakes) -
     before = len(mistakes)
     for name in declared.vocabulary:
         if not name.isidentifier() or name in TRANSFORMS:
-            mistakes.add(f"{place}, [vocabulary]: {name!r} is no name, or that of a transform; write another")
+            mistakes.add(f"{place}, [vocabulary]: {name!r} is not a name, or that of a transform; write another")
     layouts = [(declared.data, declared.sample), *((layout.data, layout.sample) for layout in declared.layouts)]
     for case in declared.cases({}) if declared.vocabulary else ():
         for text in sorted({text for data, sample in layouts for text in _texts_of_rows(data, sample)}):
@@ -940,7 +940,7 @@ def _check_lines(rows: Rows, place: str, mistakes: Mistakes) -> None:
         try:
             groups = re.compile(pattern or "").groupindex
         except re.error as error:
-            mistakes.add(f"{place}, {key}: {pattern!r} is no pattern: {error}")
+            mistakes.add(f"{place}, {key}: {pattern!r} is not a pattern: {error}")
         else:
             if pattern and key != "skip" and not groups:
                 mistakes.add(f"{place}, {key}: {pattern!r} has no named group, (?P<name>…), which would be a column")
@@ -960,7 +960,7 @@ def _check_captures(declared: Declaration, place: str, mistakes: Mistakes) -> No
     for file in texts(data.rows):
         for name in sorted(captures_in(declared.filled(file, case)) - columns):
             mistakes.add(
-                f"{place}, [data], rows, {file!r}: it names {{{name}}}, which is none of the [parameters], and no "
+                f"{place}, [data], rows, {file!r}: it names {{{name}}}, which is not one of the [parameters], and no "
                 "column that a sample is made of; write * for what does not matter"
             )
 
@@ -975,7 +975,7 @@ def _check_metadata_names(declared: Declaration, place: str, mistakes: Mistakes)
 
 def _check_name(place: str, name: str, mistakes: Mistakes) -> None:
     if not _NAME.fullmatch(name):
-        mistakes.add(f"{place}: {name!r} is no name for a test; write letters, digits, hyphens and underscores")
+        mistakes.add(f"{place}: {name!r} is not a name for a test; write letters, digits, hyphens and underscores")
 
 
 def _check_rows(rows: Rows, file: str) -> None:
@@ -984,13 +984,13 @@ def _check_rows(rows: Rows, file: str) -> None:
     except ValueError as error:
         raise ValueError(f"cannot be used: {error}") from None
     if unknown := re.search(r"\{(?!\w+\}).*?\}", file):
-        raise ValueError(f"names {unknown[0]}, which is none of the [parameters]")
+        raise ValueError(f"names {unknown[0]}, which is not one of the [parameters]")
     suffix = PurePosixPath(file).suffix.lower()
     if isinstance(rows, Join) and suffix in (".parquet", *ENDINGS):
-        raise ValueError("is no table of texts, which alone is joined")
+        raise ValueError("is not a table of texts, which alone is joined")
     if rows.line is not None or rows.table is not None:
         if suffix in (".json", ".jsonl", ".ndjson", ".parquet", *ENDINGS):
-            raise ValueError(f"is no text of lines, as {'line' if rows.line is not None else 'table'} has it")
+            raise ValueError(f"is not a text of lines, as {'line' if rows.line is not None else 'table'} has it")
     elif suffix not in (*FORMATS, *ENDINGS):
         raise ValueError(f"ends with none of {', '.join(FORMATS)}, and with none of audio, such as .wav")
     if suffix == ".parquet" and captures_in(file):
@@ -1005,7 +1005,7 @@ def check_suites(path: Path, declared: Mapping[str, Declaration | None], mistake
     members = sorted({member for each in known for case in each.ids() for member in each.members(case)})
     for name, named in {name: named for each in known for name, named in each.suites.items()}.items():
         if not name.isidentifier():
-            mistakes.add(f"{path}, [suites]: {name!r} is no name; write letters, digits and underscores")
+            mistakes.add(f"{path}, [suites]: {name!r} is not a name; write letters, digits and underscores")
         for member in () if named is True else named:
             if member not in members:
                 mistakes.add(f"{path}, [suites], {name}: no eval of the file is {member!r}", member, members)

@@ -404,7 +404,7 @@ class _Maker:
         }
 
     def choose_among(self, labels: tuple[str, ...] | None) -> None:
-        """Make ``labels`` every sample's choices; None for those of its own."""
+        """Make ``labels`` every sample's choices; None for its own."""
         self._labels = labels
 
     @property

@@ -28,7 +28,7 @@ def recorded_names(root: Path) -> list[str]:
 
 
 def read_record(root: Path, name: str) -> FetchRecord | None:
-    """What was fetched of a data set; None for nothing. Raises UsageError for a file that is no record."""
+    """What was fetched of a data set; None for nothing. Raises UsageError for a file that is not a record."""
     file = record_file(root, name)
     try:
         status = file.stat()
@@ -43,7 +43,7 @@ def _read(file: Path, _mtime_ns: int, _size: int) -> FetchRecord:
 
 
 def check_complete(folder: Path, root: str, benchmark: str, case: Mapping[str, str]) -> None:
-    """Raises DataNotFound where a fetch into ``folder`` was begun, and has not brought all that an eval needs."""
+    """Raises DataNotFound where a fetch into ``folder`` was started, and has not brought all that an eval needs."""
     record = read_record(folder.parent, root) if folder.name == root else None
     if record and any(part.is_of(benchmark, case) and not part.complete for part in record.parts):
         command = f"audiobench fetch {fetch_name(benchmark)} --data-root {folder.parent}"

@@ -101,7 +101,7 @@ def label_files(written: Sequence[str]) -> dict[str, tuple[str, ...]]:
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict) or not all(map(_is_label_list, document.values())):
-            raise UsageError(f"--labels {text} is no JSON object of label lists by subset; else write SUBSET=FILE")
+            raise UsageError(f"--labels {text} is not a JSON object of label lists by subset; else write SUBSET=FILE")
         lists.update((task_id(subset), tuple(labels)) for subset, labels in document.items())
     return lists
 
@@ -115,7 +115,7 @@ def _content(file: Path) -> str:
     except OSError as error:
         raise UsageError(f"the labels {file} cannot be read ({error.strerror}); name a file that can be") from None
     if len(content) > _MOST_BYTES:
-        raise UsageError(f"{file} holds more than {_MOST_BYTES // 1_000_000} MB, which is no list of labels")
+        raise UsageError(f"{file} holds more than {_MOST_BYTES // 1_000_000} MB, which is not a list of labels")
     return content.decode("utf-8-sig", "replace")
 
 

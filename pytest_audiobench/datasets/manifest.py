@@ -231,7 +231,7 @@ def _add_mistakes(
 def _sample(
     row: Row, root: DataRoot, question: str | None, cluster: str | None, given: tuple[str, ...] | None
 ) -> Sample:
-    """The sample that ``row`` describes; ``question`` stands in where it has none. Raises RowError."""
+    """The sample that ``row`` describes; ``question`` is in where it has none. Raises RowError."""
     if not row.keys() <= FIELDS:
         raise RowError("has a key that manifests do not have")
     choices = _choices_of(row, given)
@@ -330,7 +330,7 @@ def _reference(text: str, choices: tuple[str, ...]) -> str:
     if letter and (place := ord(letter[1].upper()) - ord("A")) < len(choices):
         return choices[place]
     options = ", ".join(repr(choice[:80]) for choice in choices[:10])
-    raise RowError(f"has the answer {answer[:80]!r}, which is none of its choices: {options}; correct one or the other")
+    raise RowError(f"has the answer {answer[:80]!r}, which is not one of its choices: {options}; correct either")
 
 
 def _metadata(written: object, cluster: str | None) -> Mapping[str, Field]:
@@ -347,11 +347,13 @@ def _metadata(written: object, cluster: str | None) -> Mapping[str, Field]:
 
 def _field_mistake(name: str, value: object) -> str:
     if type(value) is float:
-        return "" if math.isfinite(value) else f"has {value} in its metadata {name!r}, which is no number; write null"
+        if math.isfinite(value):
+            return ""
+        return f"has {value} in its metadata {name!r}, which is not a number; write null"
     if type(value) not in _PLAIN_FIELDS:
         return f"has {_kind(value)} in its metadata {name!r}; write a text, number, boolean or null"
     if type(value) is int and abs(value) > _LARGEST:
-        return f"has an integer beyond 2^53 in its metadata {name!r}; write it as text"
+        return f"has an integer above 2^53 in its metadata {name!r}; write it as text"
     return ""
 
 

@@ -86,7 +86,7 @@ def _kaldi(folder: Path, root: DataRoot) -> Format:
 
 
 def _lines_format(file: Path, root: DataRoot) -> Format | None:
-    # What is no line of objects is said when the rows are read.
+    # What is not a line of objects is said when the rows are read.
     first = next((row for _, row in jsonl_rows(file, lambda _: None)), {})
     recordings = speech.Recordings(file, root)
     if "audio_filepath" in first and "audio" not in first:
@@ -102,7 +102,7 @@ def _lines_format(file: Path, root: DataRoot) -> Format | None:
 def _members(file: Path) -> dict[str, Any]:
     content = read_json(file)
     if not isinstance(content, dict):
-        raise UsageError(f"{file} is no JSON object; save the data set again")
+        raise UsageError(f"{file} is not a JSON object; save the data set again")
     return content
 
 

@@ -31,7 +31,7 @@ def stem(file: Path) -> str:
 
 
 class ManifestRows:
-    """The rows of ``file`` with their places, read anew by each iteration.
+    """The rows of ``file`` with their places, read again by each iteration.
 
     What is wrong with lines is added to ``mistakes``; UsageError is raised for what cannot be read at all.
     """
@@ -67,7 +67,7 @@ class ManifestRows:
         if not (self._is_folder or self._format) and not file.exists():
             raise UsageError(f"there is no file or folder {file}; correct the path")
         if not (self._is_folder or self._format or file.name.lower().endswith(ENDINGS)):
-            raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(ENDINGS)}")
+            raise UsageError(f"{file} is not a manifest: its name ends with none of {', '.join(ENDINGS)}")
 
     @property
     def question(self) -> str | None:
@@ -152,7 +152,7 @@ class ManifestRows:
 
 
 def _is_own(file: Path) -> bool:
-    """Whether it is no other tool's by its name, or by the first of its lines."""
+    """Whether it is not another tool's by its name, or by the first of its lines."""
     if not file.name.lower().endswith(_LINES) or not file.is_file():
         return file.suffix.lower() in (".csv", ".tsv")
     return "audio" in next((row for _, row in jsonl_rows(file, lambda _: None)), {})

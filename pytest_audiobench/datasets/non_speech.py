@@ -71,7 +71,7 @@ def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] =
     """A folder of recordings in which nobody speaks: a sub-folder for each domain (``--ab-data=non-speech=FOLDER``).
 
     WAV, FLAC, Ogg and MP3 files are taken. What lies in one folder within a domain's (``street/tape-3/part-1.wav``) is
-    of one recording, which is the cluster; a file right in a domain's folder is one of its own. With ``lengths_s`` each
+    of one recording, which is the cluster; a file right in a domain's folder is its own. With ``lengths_s`` each
     file is played from its start to each of these lengths instead of whole; a shorter one ends where it ends. Metadata:
     domain, recording, and duration_s where it is cut. Where the folder is absent an eval is skipped with the reason; an
     empty one, and a recording in no domain's folder, is a UsageError.

@@ -192,7 +192,7 @@ def column_names(files: Sequence[FileSource]) -> frozenset[str]:
 
 
 def plain_columns(files: Sequence[FileSource]) -> list[str]:
-    """The columns of the first of ``files`` that JSON has a form for and that are no audio."""
+    """The columns of the first of ``files`` that JSON has a form for and that are not audio."""
     with _Shard(files[0]) as shard:
         return shard.plain_columns
 
@@ -204,7 +204,7 @@ def distinct_values(files: Sequence[FileSource], column: str, where: Where | Non
         with _Shard(file) as shard:
             plan = shard.plan([column], where or {}, {})
             if is_list(type_ := plan.columns[column].type) or type_.num_fields:
-                raise UsageError(f"{file.location} has {type_} in {column!r}, whose values cannot be told apart")
+                raise UsageError(f"{file.location} has {type_} in {column!r}, whose values cannot be distinguished")
             for group in range(shard.groups):
                 values.update(shard.values(group, plan, column))
     return sorted(values - {None})
@@ -308,7 +308,7 @@ class _Shard(AbstractContextManager["_Shard"]):
             return (partial(_waveform_clip, name, rate), rate if isinstance(rate, str) else None)
         if _is_text(column.type) or (is_list(column.type) and _is_text(column.type.value_type)):
             return partial(_path_clips, name, self._file.root), name
-        raise UsageError(f"has {column.type} in {name!r}, which is no audio: no bytes, no list of floats, no path")
+        raise UsageError(f"has {column.type} in {name!r}, which is not audio: no bytes, no list of floats, no path")
 
     # Rows
 
@@ -602,7 +602,7 @@ def _waveform_clip(name: str, rate: int | str, place: RowPlace, row: Row) -> Cli
     if isinstance(rate_hz, float) and rate_hz.is_integer():
         rate_hz = int(rate_hz)
     if type(rate_hz) is not int or rate_hz <= 0:
-        raise UsageError(f"{place} has {rate_hz!r} in {rate!r}, which is no rate in Hz; correct it")
+        raise UsageError(f"{place} has {rate_hz!r} in {rate!r}, which is not a rate in Hz; correct it")
     return Clip(CellSource(place.file, name, place.row_group, place.row, rate_hz))
 
 

@@ -90,7 +90,7 @@ def folders(entries: Sequence[str], base: Path, option: str) -> tuple[NamedFolde
 def data_root(given: str | Path | None = None) -> Path:
     """Where fetched data lies: ``given``, else what the environment says, else in the user's cache; it may be missing.
 
-    Of AUDIOBENCH_DATA, which may also name folders of single data sets, it is the first that is none of those.
+    Of AUDIOBENCH_DATA, which may also name folders of single data sets, it is the first that is not one of those.
     """
     if given or (given := os.environ.get(_DATA_ROOT)):
         return Path(given).expanduser()
@@ -130,7 +130,7 @@ def _lacking(folder: Path, landmarks: Sequence[str]) -> str:
 def relative_path(written: str) -> str:
     """``written`` in its one form (``./a//b.wav`` is ``a/b.wav``).
 
-    Raises ValueError, which says what is wrong, for a path that is no path inside a folder. Whether a
+    Raises ValueError, which says what is wrong, for a path that is not a path inside a folder. Whether a
     symbolic link leads out of the folder is seen when the file is read.
     """
     if _PLAIN.fullmatch(written):

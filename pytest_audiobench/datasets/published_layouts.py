@@ -70,14 +70,14 @@ def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
 
 
 class Entry:
-    """One entry of a published file; ``where`` (file and entry) stands in every error."""
+    """One entry of a published file; ``where`` (file and entry) is in every error."""
 
     def __init__(self, where: str, values: object) -> None:
         if not isinstance(values, Mapping):
-            raise UsageError(f"{where} is no object; fetch the file again")
+            raise UsageError(f"{where} is not an object; fetch the file again")
         self.where, self._values = where, values
         self.published: Mapping[str, Any] = values
-        """As it stands in the file."""
+        """As it is in the file."""
 
     def text(self, field: str) -> str:
         """The field's text without outer white space; the sole text of a list of one."""
@@ -99,7 +99,7 @@ class Entry:
             return
         try:
             if not isinstance(text, str):
-                raise ValueError("it is no text")
+                raise ValueError("it is not text")
             content = json.loads(text)
             json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError) as error:
@@ -124,7 +124,7 @@ class Entry:
                 "".join(parts).encode()
             except (ValueError, SyntaxError):
                 raise self.wrong(
-                    f"has {text[:200]!r} in {column!r}, which is no list of texts as Python prints it"
+                    f"has {text[:200]!r} in {column!r}, which is not a list of texts as Python prints it"
                 ) from None
         self._values = {**self._values, column: [part.strip() for part in parts if part.strip()] or None}
 

@@ -70,7 +70,7 @@ def _file_system(address: str) -> tuple[Any, str]:
     except ImportError as error:
         raise UsageError(f"{_shown(address)} needs a library that is not installed: {error}") from None
     except ValueError as error:
-        raise UsageError(f"{_shown(address)} is no address that fsspec knows: {error}") from None
+        raise UsageError(f"{_shown(address)} is not an address that fsspec knows: {error}") from None
     except Exception as error:  # some connect at once
         raise _judged(error, address) from None
 

@@ -23,7 +23,7 @@ class RowFile(NamedTuple):
     name: str
     """Its path below the root."""
     columns: Mapping[str, str]
-    """What stands in its path where the pattern has names."""
+    """What is in its path where the pattern has names."""
 
 
 def captures_in(pattern: str) -> set[str]:

@@ -58,7 +58,7 @@ class Sample:
 
 
 def with_last_clip(sample: Sample) -> Sample:
-    """The sample with its last clip alone; in the question "[audio]" stands in the others' places."""
+    """The sample with its last clip alone; in the question "[audio]" is in the others' places."""
     before, mark, behind = sample.question.rpartition(PLACEHOLDER)
     question = before.replace(PLACEHOLDER, "[audio]") + mark + behind
     return replace(sample, clips=sample.clips[-1:], question=question)
@@ -82,7 +82,7 @@ def letter_of(sample: Sample) -> str:
     if (letter := listed_letter(sample.choices, sample.reference)) is not None:
         return letter
     raise UsageError(
-        f"sample {sample.id!r}: its answer {sample.reference!r} is none of its choices {list(sample.choices)}; "
+        f"sample {sample.id!r}: its answer {sample.reference!r} is not one of its choices {list(sample.choices)}; "
         "correct the data set"
     )
 
@@ -107,7 +107,7 @@ def tidy_caseless(text: str) -> str:
 def wrong_option(sample: Sample) -> str:
     """The letter of an option that is not blank and is not read as a true one, drawn from the sample's id alone.
 
-    Raises UsageError where the reference is no option, or no other option is wrong.
+    Raises UsageError where the reference is not an option, or no other option is wrong.
     """
     letter_of(sample)
     excluded = {"", *(tidy_caseless(truth) for truth in sample.truths)}

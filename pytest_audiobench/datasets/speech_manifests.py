@@ -56,7 +56,7 @@ class Recordings:
         if duration_s is None:
             return clip
         if not (math.isfinite(start_s) and math.isfinite(duration_s) and start_s >= 0 and duration_s > 0):
-            raise ValueError(f"begins at {start_s:g} s and lasts {duration_s:g} s, which is no stretch of a recording")
+            raise ValueError(f"begins at {start_s:g} s and lasts {duration_s:g} s, not a part of a recording")
         from pytest_audiobench.audio.edits import trim
 
         return clip.edited(trim(start_s, start_s + duration_s))
@@ -160,7 +160,7 @@ def espnet_rows(file: Path, recordings: Recordings, refuse: Refuse) -> Rows:
     content = read_json(file)
     utterances = content.get("utts") if isinstance(content, dict) else None
     if not isinstance(utterances, dict):
-        raise UsageError(f"{file} has no object 'utts', so it is no data.json of ESPnet; correct the path")
+        raise UsageError(f"{file} has no object 'utts', so it is not data.json of ESPnet; correct the path")
     for number, (id_, utterance) in enumerate(utterances.items(), start=1):
         try:
             (audio, *_), (target, *_) = utterance["input"], utterance["output"]

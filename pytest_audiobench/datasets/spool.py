@@ -31,7 +31,7 @@ _FEWEST_SHARED = 3
 
 def spooled(elements: Iterable[T]) -> Sequence[T]:
     """``elements`` in a list; from a certain number on, those behind it in a file without a name, which goes when the
-    sequence does, each made anew when it is asked for. Raises UsageError where that file cannot be written.
+    sequence does, each made again when it is asked for. Raises UsageError where that file cannot be written.
     """
     spool = Spool[T]()
     for element in elements:
@@ -112,7 +112,7 @@ def room_for_samples() -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(
-            f"samples beyond {MOST_IN_MEMORY:,} cannot be written to a temporary file ({error}); "
+            f"samples after {MOST_IN_MEMORY:,} cannot be written to a temporary file ({error}); "
             "set TMPDIR to a folder with room"
         ) from None
 

@@ -22,7 +22,7 @@ LONGEST_LINE_BYTES = 10_000_000
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _raise(sentence: str) -> None:
@@ -47,7 +47,7 @@ def jsonl_rows(path: Path, refuse: Callable[[str], None] = _raise) -> Iterator[t
                 json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             refuse(
-                f"{path}, line {number} holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; "
+                f"{path}, line {number} holds half of a surrogate pair (\\ud800 to \\udfff), which is not a character; "
                 "write the text as UTF-8"
             )
         except RecursionError:
@@ -68,7 +68,7 @@ Fields: TypeAlias = Callable[[str, Sequence[str], str, Mistakes], Mapping[str, s
 def csv_rows(
     path: Path, refuse: Callable[[str], None], fields: Fields, *, tabs: bool = False
 ) -> Iterator[tuple[int, Row]]:
-    """Comma-separated values under a header; every column that is no field of a manifest is metadata.
+    """Comma-separated values under a header; every column that is not a field of a manifest is metadata.
 
     A broken row is passed over after ``refuse``. A record may span lines inside quotes; with ``tabs`` between cells,
     quotes are characters as any other. Raises UsageError, with the line, where nothing can be read: without a fit
@@ -124,7 +124,7 @@ def _checked_header(path: Path, header: list[str], fields: Fields) -> Mapping[st
     mistakes = Mistakes()
     columns = fields(f"{path}, line 1", header, "column", mistakes)
     if "metadata" in header:
-        mistakes.add(f"{path}, line 1 has a column 'metadata'; in CSV each metadata field is a column of its own")
+        mistakes.add(f"{path}, line 1 has a column 'metadata'; in CSV each metadata field is its own column")
     for column, count in Counter(header).items():
         if count > 1:
             mistakes.add(f"{path}, line 1 has the column {column!r} {_times(count)}; make column names differ")

@@ -41,7 +41,7 @@ def split_options(instruction: str) -> tuple[str, tuple[str, ...]]:
 def _option_text(answer: str, choices: Sequence[str]) -> str:
     lettered = {f"({chr(ord('a') + i)}) {choice}": choice for i, choice in enumerate(choices)}
     if answer not in lettered:
-        raise ValueError("it is none of its options")
+        raise ValueError("it is not one of its options")
     return lettered[answer]
 
 

@@ -143,7 +143,7 @@ def speech_files(name: str = "injection") -> Voices:
                 other = options_by_name.setdefault(_name(option), option)
                 if _caseless(other) != _caseless(option):
                     raise UsageError(
-                        f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
+                        f"a file's name does not distinguish the options {other[:80]!r} and {option[:80]!r}; say in "
                         f"{root.folder / MANIFEST} which file says which"
                     )
         return [Speech(clip, name) for clip in clips if clip is not None]
@@ -154,7 +154,7 @@ def speech_files(name: str = "injection") -> Voices:
 def bundled_digits() -> Voices:
     """The bundled recordings of spoken digits say the option alone, never by the recording that it is injected into.
 
-    Which of them is drawn from the sample's id. Raises DataNotFound for an option that is no digit's name.
+    Which of them is drawn from the sample's id. Raises DataNotFound for an option that is not a digit's name.
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:

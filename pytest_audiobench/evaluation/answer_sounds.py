@@ -134,7 +134,7 @@ def _measures(blocks: Iterable[np.ndarray], rate_hz: int) -> Sound:
     rest = np.zeros(0, dtype=np.float32)
     for block in blocks:
         if not np.isfinite(block).all():
-            raise SampleError("the answer's audio holds samples that are no numbers")
+            raise SampleError("the answer's audio holds samples that are not numbers")
         frames += len(block)
         clipped += int((np.abs(block) >= _FULL_SCALE).sum())
         whole = np.concatenate([rest, block])

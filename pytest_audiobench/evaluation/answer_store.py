@@ -3,7 +3,7 @@
 One transaction a batch; the first write wins, and the asker reads back what the store holds. A key
 that is asked again (``refresh`` or ``fresh``, or a batch in which one sample had failed) and answered differently
 is counted as noise: both texts are kept. Failures lie apart and never become answers. Every row carries a digest:
-one that does not fit is no answer, is counted as damaged, and gives way to what is asked in its place.
+one that does not fit is not an answer, is counted as damaged, and gives way to what is asked in its place.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Store(AbstractContextManager["Store"]):
     """Answers by key. One connection, used by one thread of one process; any number of processes at once.
 
     Reading and writing raise InfrastructureError for a disk that is full or fails, a lock that is not given back, and
-    a file that is damaged so far that it cannot be mended.
+    a file that is damaged so far that it cannot be fixed.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Store(AbstractContextManager["Store"]):
         With ``refresh`` only the answers that ``run`` itself has asked for, since it ``started``, count as known; where
         answers must be ``fresh`` also those of runs at the same ``state`` of the project that did not end.
         A ``merged`` store answers for models that may not be asked: what failed stays so, whatever it failed by.
-        Raises UsageError for a network file system, a file that is no store, or one of another version.
+        Raises UsageError for a network file system, a file that is not a store, or one of another version.
         """
         kind = network_file_system(path)
         if kind:
@@ -463,7 +463,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _rebuild(connection: sqlite3.Connection) -> None:
-    """Make the tables anew of the rows that can be read; the damaged tables stay in the file under other names."""
+    """Make the tables again of the rows that can be read; the damaged tables stay in the file under other names."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         ((size,),) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
@@ -523,7 +523,7 @@ def _is_damage(error: Exception) -> bool:
 
 def _trouble(path: Path, error: Exception) -> InfrastructureError:
     if _is_damage(error):
-        todo = f"save what can be read with `sqlite3 {path} .recover | sqlite3 NEW` and go on with --ab-store=NEW"
+        todo = f"save what can be read with `sqlite3 {path} .recover | sqlite3 NEW` and continue with --ab-store=NEW"
     else:
         todo = "make room there, or end what holds it, and run again, which asks only what is missing"
     return InfrastructureError(f"the store {path} cannot be read or written ({message(error)}): {todo}")
@@ -640,7 +640,7 @@ _short_outputs = lru_cache(maxsize=1024)(_outputs)
 
 
 LONGEST_TEXT = 4 * 2**20
-"""Characters kept of one output; an answer beyond it is no answer but a runaway."""
+"""Characters kept of one output; an answer beyond it is not an answer but a runaway."""
 
 LONGEST_MESSAGE = 2000
 """Characters kept of an error's message."""

@@ -301,7 +301,7 @@ class BatchExecutor:
         return responses
 
     def _locked(self, batch: _Batch, wait: bool) -> ExitStack | None:
-        """The batch's locks, to be closed; None where not all of them can be had."""
+        """The batch's locks, to be closed; None where not all of them is available."""
         with ExitStack() as locks:
             # In one order everywhere, so that two waiting processes cannot hold what the other wants.
             for key in sorted(batch.lock_keys):

@@ -1,7 +1,7 @@
 """The batches that a model is asked at once: begun one by one, landed as they are answered, tried again.
 
 A model that says nothing of it is asked one after the other, in the thread of whoever asks. One that has ``begin``
-works elsewhere, on ``in_flight`` batches at most; what is done with its answers is done here all the same.
+works elsewhere, on ``in_flight`` batches at most; what is done with its answers is done here anyway.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FAILED_BATCHES = 3
 
 @dataclass
 class Time:
-    """Seconds by the clock."""
+    """Seconds of wall time."""
 
     loading_s: float = 0.0
     """Within ``Model.load``."""
@@ -220,7 +220,7 @@ class BatchesInFlight:
         ]
 
     def _failed(self, flight: _Flight, error: Exception, why: str) -> Sequence[Response]:
-        # What passes is of the way to the model, all else of its code, which its author has to mend.
+        # What passes is of the way to the model, all else of its code, which its author has to fix.
         passes = isinstance(error, TransientError)
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _FAILED_BATCHES:

@@ -165,7 +165,7 @@ def prompt_digest(messages: Mapping[str, object]) -> str | None:
 
 
 def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
-    """The digest of what an answer is held to."""
+    """The digest of what an answer is compared with."""
     return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
 
 

@@ -219,7 +219,7 @@ class ComparableRows(LazySequence[ComparableSample]):
         return self.ids + spread[self._column(self._store.columns["kind"])] if spread.any() else self.ids
 
     def places_in(self, other: ComparableRows) -> Numbers:
-        """Where each of these samples stands in ``other``, in the same epoch; -1 for one that is not there."""
+        """Where each of these samples is in ``other``, in the same epoch; -1 for one that is not there."""
         wanted, there = self.identities, other.identities
         if np.array_equal(wanted, there):
             return np.arange(len(wanted))

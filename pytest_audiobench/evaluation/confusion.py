@@ -13,7 +13,7 @@ from pytest_audiobench.errors import UsageError
 
 NO_ANSWER = "(no answer)"
 OTHER = "(other)"
-"""An answer that is no label of the sample's list."""
+"""An answer that is not a label of the sample's list."""
 
 _MOST_LABELS = 1_000
 
@@ -88,7 +88,7 @@ class Tally:
 
     @property
     def columns(self) -> list[str]:
-        """The labels, sorted, then what stands for an answer that is none of them, where there was one."""
+        """The labels, sorted, then what stands for an answer that is not one of them, where there was one."""
         answers = {answers for _, answers in self.counts}
         return [*sorted(self.labels), *(label for label in (OTHER, NO_ANSWER) if label in answers - self.labels)]
 

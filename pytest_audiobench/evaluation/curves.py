@@ -124,7 +124,7 @@ class _MetricSeries:
                 self._dataset = unperturbed(item.dataset, perturbation)
         # A metric that a conftest.py of the workers registered is not known to the process that puts a run together.
         is_ratio = is_known(metric) and metric_kind(metric).parts is not None
-        self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
+        self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is not a ratio of sums over samples"
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class Samples:
     def sums(self, kind: MetricKind) -> Sums | str:
         """Numerators and denominators by sample and perturbation; or why there are none."""
         if kind.parts is None:
-            return f"{kind.name} is no ratio of sums over samples"
+            return f"{kind.name} is not a ratio of sums over samples"
         # Few different statistics occur, and a pool keeps each once.
         parts_of: dict[int, tuple[float, float]] = {}
         parts = np.zeros((len(self._columns), len(self.clusters), 2))

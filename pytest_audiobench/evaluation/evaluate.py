@@ -235,7 +235,7 @@ def evaluation_in_turns(
     perturbation = None
     if change := dataset.perturbation:
         perturbation = PerturbationRecord(change.name, change.family, change.dose, change.unit, change.harder)
-    # A replay or a guess is no model at work: how fast it is would only be misread.
+    # A replay or a guess is not a model at work: how fast it is would only be misread.
     taken = tally.speed.sums(executor.time, handle.peak_memory_bytes) if handle.listens else {}
     record = ItemRecord(
         index=spec.index,
@@ -285,7 +285,7 @@ def evaluation_in_turns(
     if labels is not None:
         warnings += labels.notes(scores.metrics, scores.rows, protocol.scorers)
     coverage = scores.scorers[0].coverage
-    # A judge that is not understood is no finding about what is asked beside, as a model's own answers may be.
+    # A judge that is not understood is not a finding about what is asked beside, as a model's own answers may be.
     is_weighed = not spec.control or bool(protocol.scorers[0].judge)
     if is_weighed and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
         from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
@@ -429,7 +429,7 @@ class FirstErrors:
 
 
 def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
-    """What a judge said that was no verdict, once for each judging of each judge, as its first scorer reads it.
+    """What a judge said that was not a verdict, once for each judging of each judge, as its first scorer reads it.
 
     Behind that come those of its agreement with others, whose coverage is that of answers which both could read.
     """
@@ -471,7 +471,7 @@ def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tall
     for count, text in (
         (record.asking.noise, "answers differed when asked again"),
         (record.asking.damaged, "stored answers were damaged and not used"),
-        (record.asking.repaired, "texts held invalid characters or were cut"),
+        (record.asking.repaired, "texts had invalid characters or were cut"),
         (record.asking.oom_splits, "batches were split for want of memory"),
     ):
         if count:

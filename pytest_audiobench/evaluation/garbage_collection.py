@@ -1,4 +1,4 @@
-"""Python's garbage collector, told that a long list of answers is no garbage."""
+"""Python's garbage collector, told that a long list of answers is not garbage."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def read_human_labels(written: str, folder: Path = Path()) -> HumanLabels:
         elif key == "scale":
             scale = _scale(given)
         else:
-            raise UsageError(f"human labels are {FORM}, which {option[:80]!r} is no part of")
+            raise UsageError(f"human labels are {FORM}, which {option[:80]!r} is not part of")
     path = folder / Path(name).expanduser()
     rows = list(_rows(path))
     scale = scale or next((row[_SCALE] for _, row in rows if _SCALE in row), (0.0, 1.0))

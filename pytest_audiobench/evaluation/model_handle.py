@@ -126,7 +126,7 @@ class ModelHandle:
 
     @property
     def hands_over(self) -> bool:
-        """Whether a batch's audio may be let go once it was begun."""
+        """Whether a batch's audio may be let go once it was started."""
         return bool(getattr(self._model, "hands_over", False))
 
     def begin(self, batch: Sequence[Ask]) -> Reply:
@@ -163,7 +163,7 @@ class ModelHandle:
             self._loaded = False
 
 
-_UNKNOWN = Hearing("unproven", "it tells nothing of what it is played: run a listening eval")
+_UNKNOWN = Hearing("unproven", "it reports nothing about the audio it is played: run a listening eval")
 _LOADING = "loading"
 _LONGEST = 500
 """Characters of one piece of evidence."""

@@ -65,7 +65,7 @@ class Result:
 
     @property
     def run_hash(self) -> str:
-        """That and what was answered; how answers are scored is no part of it."""
+        """That and what was answered; how answers are scored is not part of it."""
         return self.record.hashes["run_hash"]
 
     @property
@@ -82,7 +82,7 @@ class Result:
         """The metric by key. Raises KeyError, naming what there is, for an unknown metric, field, value or protocol."""
         match = _KEY.fullmatch(key.strip())
         if not match:
-            raise KeyError(f"{key!r} is no metric key: write accuracy or accuracy[hop=multi]")
+            raise KeyError(f"{key!r} is not a metric key: write accuracy or accuracy[hop=multi]")
         pairs = [part.partition("=") for part in (match["group"] or "").split(",") if part.strip()]
         metric = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
         if metric is None and not self.n:  # a shard that has none of the samples
@@ -138,13 +138,13 @@ class Result:
         """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
 
         ``metric`` is the headline's first metric unless given. Pairs are by sample id and epoch; a sample whose asking
-        failed on either side is left out on both. Raises UsageError for a metric that cannot be compared sample by
+        failed in either is left out of both. Raises UsageError for a metric that cannot be compared sample by
         sample, and for results that have no sample in common.
         """
         name = metric or self.headline_metric
         kind = metric_kind(name)
         if kind.parts is None:
-            raise UsageError(f"{name} is no ratio of sums over samples, so two results have no paired difference of it")
+            raise UsageError(f"{name} is not a ratio of sums over samples, so two results have no paired difference")
         others = {row.identity: row.scores for row in other.headline_rows if row.scores is not None}
         pairs = [
             (row.scores, others[row.identity], row.cluster)
@@ -166,7 +166,7 @@ class Result:
         return self._scorers[0].metrics[0]
 
     def estimate_of(self, rows: Sequence[ScoredSample]) -> float:
-        """The headline metric over ``rows``; NaN where it is no number."""
+        """The headline metric over ``rows``; NaN where it is not a number."""
         value = estimate_metric(self.headline_metric, self._scorers[0], rows, False).value
         return float("nan") if value is None else value
 

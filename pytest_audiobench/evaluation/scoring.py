@@ -285,7 +285,7 @@ def are_unreadable(readable: int, answers: int) -> bool:
 def _metrics(scorer: Scorer, rows: ColumnRows, groups: Sequence[str], clustered: bool) -> Iterator[MetricRecord]:
     """Each metric over all rows, without each class of failures that occurs, and by each group of several."""
     scored = rows.scored.statistics() if TRIMMABLE.keys() & set(scorer.metrics) else []
-    # Where answers run away the figure without their tails stands beside the one that they decide.
+    # Where answers run away the figure without their tails is next to the one that they decide.
     beside = [name for metric in scorer.metrics if (name := trimmed(metric, scored))]
     names = dict.fromkeys((*scorer.metrics, *beside, "coverage"))
     yield from (estimate_metric(name, scorer, rows, clustered) for name in names)

@@ -32,7 +32,7 @@ _PORTION = 1024
 _ORDER = ("code", "model", "settings", "epochs", "data", "audio")
 """What an eval is made of. The first that differs is named: the others may differ because of it."""
 _IN_WORDS = ("code", "epochs")
-"""Of these the ones that are no digests."""
+"""Of these the ones that are not digests."""
 
 
 class ShardedEval:

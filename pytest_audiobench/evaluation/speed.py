@@ -20,7 +20,7 @@ from pytest_audiobench.records.run import MetricRecord
 Sums = Mapping[str, float]
 
 _LARGEST = ("first_token_s", "first_audio_s", "peak_memory_bytes")
-"""What is no sum: of several evals the largest is taken."""
+"""What is not a sum: of several evals the largest is taken."""
 
 
 class Taken:

@@ -90,7 +90,7 @@ class Pool:
     def record(self) -> SuiteRecord:
         """The pooled record."""
         curves, perturbations, aspects = self._perturbation_figures()
-        # What only read controls, as a judge of free answers, is no scorer of the suite.
+        # What only read controls, as a judge of free answers, is not a scorer of the suite.
         scorers = dict.fromkeys((scorer.name, scorer.signature) for item in self._own for scorer in item.scorers)
         metrics = [metric for scorer in scorers for metric in self._metrics(*scorer)]
         worded = wording_figures([metric for metric in metrics if WITHOUT not in metric.group], self._worded)
@@ -174,7 +174,7 @@ class Pool:
                     parts.setdefault(path[:-1], []).append(mean)
 
     def _names(self, scorer: str, signature: str) -> list[str]:
-        """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
+        """The metrics that all items have which were read so: what only some measured is not a figure of the suite."""
         read_by = (scorer, signature)
         measured = [
             {m.name: None for m in item.metrics if (m.scorer, m.signature, m.group) == (*read_by, {})}

@@ -1,4 +1,4 @@
-"""Answers that a scorer could not read: where they are most of an eval's, its score tells nothing of the model."""
+"""Answers that a scorer could not parse: if most of an eval's are such, its score says nothing about the model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class UnreadableAnswers:
         self.add(rows)
 
     def add(self, rows: Sequence[ScoredSample]) -> None:
-        """Count ``rows``, those of the headline; a failed asking is no answer."""
+        """Count ``rows``, those of the headline; a failed asking is not an answer."""
         for row in rows:
             self._answers += row.answer is not None
             if row.answer is None or is_readable(row.status, row.scores):
@@ -72,12 +72,12 @@ class UnreadableAnswers:
         what = f"verdicts of {self._scorer.judge}" if self._scorer.judge else "answers"
         if wordings := votes(self._scorer.signature):
             what = f"votes of {wordings} wordings"
-            reason = "a vote is level, or most of its answers have no value; each wording has a number of its own"
+            reason = "a vote is level, or most of its answers have no value; each wording has its own number"
         else:
             reason = f"it said {', '.join(self._texts)}; expected was {self._expected}"
         return [
-            f"{ALARM} {count} of {self._answers} {what} {_UNREADABLE}{reasons}), so {self._scorer.metrics[0]} tells "
-            f"nothing of what the model knows: {reason}"
+            f"{ALARM} {count} of {self._answers} {what} {_UNREADABLE}{reasons}), so {self._scorer.metrics[0]} says "
+            f"nothing about what the model knows: {reason}"
         ]
 
 

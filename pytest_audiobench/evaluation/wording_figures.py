@@ -117,7 +117,7 @@ def _extremes(wordings: Sequence[MetricRecord], by_wording: Sequence[Sequence[Wo
     kind = metric_kind(first.name) if is_known(first.name) else None
     if kind is None or len({len(rows) for rows in by_wording}) > 1:
         return Extremes.unknown("the wordings' samples are not the same")
-    # What no wording was asked, or has a score of, is no sample; what one of them lacks adds nothing to its sums.
+    # What no wording was asked, or has a score of, is not a sample; what one of them lacks adds nothing to its sums.
     samples = [rows for rows in zip(*by_wording, strict=True) if any(row.statistics is not None for row in rows)]
     sums = [_sums(kind, [row.statistics for row in rows]) for rows in zip(*samples, strict=True)]
     whole = [each for each in sums if not isinstance(each, str)]
@@ -141,7 +141,7 @@ def _sums(kind: MetricKind, scores: Sequence[Statistics | None]) -> Sums | str:
         parts = [(0.0, 0.0) if score is None else kind.parts(score) for score in scores]
         return Sums(np.array(parts, dtype=np.float64), lambda sums: quotient(sums[:, 0], sums[:, 1]))
     if kind.summed is None or not there:
-        return "only the whole set tells it"
+        return "only the whole set gives it"
     form = kind.summed(there)
     if isinstance(form, str) or len(there) == len(scores):
         return form

@@ -202,7 +202,7 @@ def _blocks(response: Any, where: str) -> Iterator[bytes]:
     try:
         while block := response.read1(_BLOCK_BYTES):
             yield block
-    except OSError as error:  # of TLS and of routes there are some that are no ConnectionError
+    except OSError as error:  # of TLS and of routes there are some that are not ConnectionError
         raise Passing(f"the connection to {where} broke ({type(error).__name__})") from None
 
 
@@ -227,7 +227,7 @@ def _opened(url: str, where: str, headers: Mapping[str, str], method: str = "GET
             raise refusal(error.code, where) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise FatalError(f"{where} has a certificate that nobody vouches for: do not trust it") from None
+            raise FatalError(f"{where} has an untrusted certificate: do not use it") from None
         if isinstance(error.reason, FileNotFoundError):
             raise refusal(404, where) from None
         gone = Unreachable if isinstance(error.reason, socket.gaierror | ConnectionRefusedError) else Passing

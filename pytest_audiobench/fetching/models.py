@@ -35,7 +35,7 @@ def fetch_model(text: str, say: Callable[[str], None], dry: bool) -> None:
     base, adapter = split_target(spec.target)
     for name in filter(None, (base, adapter)):
         if Path(name).expanduser().exists():
-            say(f"{name}: a folder of this machine, which is used as it is")
+            say(f"{name}: a folder of this machine, used directly")
             continue
         if name.count("/") != 1:
             raise UsageError(f"{text}: {name[:80]!r} is neither a folder nor a name on the hub: write hf:owner/name")

@@ -22,7 +22,7 @@ _LONGEST_NAME = 255
 """Bytes of a part of a path, on all file systems in use."""
 
 _HIDDEN = (".git", ".cache")
-"""Folders of git and of the Hub's library that are no part of a data set."""
+"""Folders of git and of the Hub's library that are not part of a data set."""
 
 
 class PlaceFile(NamedTuple):
@@ -107,7 +107,7 @@ def check_paths(paths: Iterable[str], where: str) -> None:
         for part in _above(path):
             if (other := folded.setdefault(normalize("NFD", part).casefold(), part)) != part:
                 names = f"{printable(other)[:200]} and {printable(part)[:200]}"
-                raise FatalError(f"{where} has {names}, which are one name on some disks; fetch them by hand")
+                raise FatalError(f"{where} has {names}, which are one name on some disks; fetch them manually")
 
 
 def _above(path: str) -> Iterator[str]:

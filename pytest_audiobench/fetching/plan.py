@@ -89,7 +89,7 @@ class PlannedPart:
         elif self.known and self.known.revision == self.listing.revision:
             state = "as first fetched"
         else:
-            state = "not pinned: what comes now is held from now on"
+            state = "not pinned: this revision is pinned from now on"
         return f"{self.place.address}{at}: {count} {'file' if count == 1 else 'files'}, {size} ({state})"
 
     @property
@@ -108,7 +108,7 @@ def planned(data: WantedData, root: Path, folder: Path | None) -> list[PlannedPa
         raise UsageError(f"{link} is a symbolic link, and a fetch writes into no link: remove it, or fetch elsewhere")
     if record is None and layout.folder.is_dir() and any(layout.folder.iterdir()):
         raise UsageError(
-            f"{layout.folder} is there already and was not fetched by audiobench: runs use it; to fetch it anew, move "
+            f"{layout.folder} already exists and was not fetched by audiobench: runs use it; to fetch it again, move "
             "it away first"
         )
     parts = list(data.parts.values())

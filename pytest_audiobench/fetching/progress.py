@@ -1,4 +1,4 @@
-"""How much has arrived: one line on a terminal, written anew; a line now and then elsewhere."""
+"""How much has arrived: one line on a terminal, written again; a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Progress:
         self._every_s = _EVERY_S if self._on_terminal else _EVERY_WITHOUT_TERMINAL_S
         self._last, self._width = self._start, 0
         self.stopped = threading.Event()
-        """Set where the others need not go on."""
+        """Set where the others need not continue."""
 
     def __call__(self, more: int) -> None:
         """Counts ``more`` bytes. Raises Stopped where the work is to end."""

@@ -26,7 +26,7 @@ _INCOMING = "incoming"
 def set_up_spice(folder: Path, given: Path | None, force: bool, progress: Callable[[str], Progress]) -> list[str]:
     """Bring the jars into ``folder``, from ``given`` (a folder of them, or Stanford's zip) or else by HTTPS.
 
-    A jar that is there already is checked, and with ``force`` fetched again. Returns a line for each. Raises
+    A jar that already exists is checked, and with ``force`` fetched again. Returns a line for each. Raises
     FatalError for one that is not that of the first fetch, and for what is no jar.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def set_up_spice(folder: Path, given: Path | None, force: bool, progress: Callab
         origin = _fetch(incoming, name, given, progress)
         if not zipfile.is_zipfile(incoming):
             incoming.unlink()
-            raise FatalError(f"{origin} is no jar: look at what is sent there, or take it from a file with --from")
+            raise FatalError(f"{origin} is not a jar: look at what is sent there, or take it from a file with --from")
         try:
             _check(incoming, name, record, folder, origin)
         except FatalError:
@@ -107,5 +107,5 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or not all(
         isinstance(entry, dict) and isinstance(entry.get("sha256"), str) for entry in record.values()
     ):
-        raise FatalError(f"{file} is no record of jars: remove it, and the next fetch counts as the first")
+        raise FatalError(f"{file} is not a record of jars: remove it, and the next fetch counts as the first")
     return record

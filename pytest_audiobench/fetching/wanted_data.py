@@ -126,7 +126,7 @@ def _evals(name: str, only: Mapping[str, Sequence[str]]) -> list[tuple[Declarati
 
 
 def _narrowed(ids: Sequence[Mapping[str, str]], key: str, values: Sequence[str]) -> list[dict[str, str]]:
-    """Those evals whose parameter has one of the values, also a value that can be asked for and is no eval."""
+    """Those evals whose parameter has one of the values, also a value that can be asked for and is not an eval."""
     fitting = [dict(case) for case in ids if case.get(key) in values]
     others = [{name: value for name, value in case.items() if name != key} for case in ids]
     unique = {tuple(sorted(case.items())): case for case in others}.values()

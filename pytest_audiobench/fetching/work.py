@@ -226,7 +226,7 @@ def _checked(part: PlannedPart, layout: Layout, manner: Manner) -> tuple[dict[Fi
 
 def _unpacked(archive: Path, folder: Path, most_bytes: int) -> dict[str, Path]:
     """Where the files of an archive lie by their paths in it; of archives in it, as AISHELL-1 has one for each speaker,
-    those of their own. Altogether they may unfold to ``most_bytes``, and once more as much.
+    their own. Altogether they may unfold to ``most_bytes``, and once more as much.
     """
     folder.mkdir(parents=True)
     unpack_all(archive, folder / "all", most_bytes, _MOST_MEMBERS)
@@ -269,9 +269,9 @@ def _verify(path: Path, file: PlaceFile, part: PlannedPart, held: str | None) ->
     if held is not None and digests["sha256"] != held:
         path.unlink()
         raise FatalError(
-            f"{part.place.address}: {file.path} is another file than at the first fetch: it was changed there; what is "
-            f"here stays as it is, and audiobench fetch {fetch_name(part.wanted.needed_by[0])} --remove lets it be "
-            "fetched anew"
+            f"{part.place.address}: {file.path} differs from the first fetch: it was changed there; the "
+            f"local copy is kept, and audiobench fetch {fetch_name(part.wanted.needed_by[0])} --remove "
+            "deletes it"
         )
     return digests["sha256"]
 
@@ -337,7 +337,7 @@ class _Book:
 
 
 def _union(some: Mapping[str, Sequence[str]], more: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """The evals of both: a parameter that only one of them names is no limit any more."""
+    """The evals of both: a parameter that only one of them names is not a limit any more."""
     return {name: list(dict.fromkeys([*some[name], *more[name]])) for name in some if name in more}
 
 
@@ -359,7 +359,7 @@ def _move(at: Path, folder: Path, file: FileRecord, known: str | None) -> bool:
         if there != file.sha256 and known == there:
             return False
         if there != file.sha256 and known is None:
-            raise UsageError(f"{target} is there already, and is another file than the one to be fetched: move it away")
+            raise UsageError(f"{target} already exists, and is another file than the one to be fetched: move it away")
     os.replace(at, target)
     return True
 
@@ -404,6 +404,6 @@ def _writing(root: Path) -> Iterator[None]:
     except OSError as error:
         what = f"{error.filename or root} cannot be written ({error.strerror or error})"
         if error.errno in DISK:
-            todo = "make room there and run this again, which goes on where it ended"
+            todo = "make room there and run this again, which continues where it ended"
             raise InfrastructureError(f"{what}: {todo}") from None
         raise UsageError(f"{what}: correct its permissions, or name another folder with --data-root") from None

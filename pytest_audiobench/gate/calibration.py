@@ -44,7 +44,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class CalibratedLine:
-    """What one metric of one eval is held to."""
+    """What one metric of one eval must reach."""
 
     eval: str
     metric: str
@@ -87,7 +87,7 @@ def figures_of(runs: Sequence[Sequence[ComparableEval]], metrics: Sequence[str])
             continue
         for other in sides[1:]:
             if (reason := mismatch(first, other, first.headline)) is not None:
-                raise UsageError(f"{eval_}: {other.source} is no repetition of {first.source}: {reason}")
+                raise UsageError(f"{eval_}: {other.source} is not a repetition of {first.source}: {reason}")
         measured = first.metrics.get(first.headline, ())
         wanted = [name for name in metrics if name in measured] if metrics else list(measured[:1])
         found += [_figures(eval_, name, sides) for name in wanted]

@@ -47,5 +47,5 @@ def refuted(canaries: Sequence[CanaryRecord]) -> Iterator[str]:
             yield (
                 f"the stored answers of {canary.model} are not what it answers now ({canary.differing} of "
                 f"{canary.asked} that were asked again differ, and its noise explains {canary.allowed}): "
-                "ask anew with --ab-refresh"
+                "ask again with --ab-refresh"
             )

@@ -189,7 +189,7 @@ def read_rules(file: Path) -> Rules:
 
 
 def _rule(entry: object, file: str, index: int, mistakes: Mistakes) -> Rule | None:
-    # All metrics come along: a project without thresholds that only collects need not wait for them.
+    # All metrics are bundled: a project without thresholds that only collects need not wait for them.
     from pytest_audiobench.gate.thresholds import Line, Threshold, parse_threshold
 
     place = f"{file}, [[threshold]] number {index}"
@@ -236,7 +236,7 @@ def _max_drop(entry: Mapping[str, object], place: str, mistakes: Mistakes) -> st
         with mistakes.catching(f"{place}: max_drop: "):
             read_margin(text if isinstance(text, str) else repr(text))
             if not isinstance(text, str):
-                raise UsageError(f"{_value_text(text)} is no text: {MARGIN_FORM}")
+                raise UsageError(f"{_value_text(text)} is not text: {MARGIN_FORM}")
     return str(text)
 
 

@@ -101,13 +101,13 @@ class _LineLooks:
     def __post_init__(self) -> None:
         kind = self.test.kind
         if kind.parts is None:
-            raise UsageError(f"{kind.name} is no mean and no ratio of sums, and there are no looks at it")
+            raise UsageError(f"{kind.name} is neither a mean nor a ratio of sums, and there are no looks at it")
         self._share = self.test.terms.alpha / self.test.terms.lines
         # Chosen before the first look, by what is known then.
         self._bets = not self.clustered and _is_bounded(kind, self._of(self.baseline))
 
     def _of(self, rows: ComparableRows) -> Floats:
-        """Numerators and denominators. Raises UsageError for statistics that are none of the metric's."""
+        """Numerators and denominators. Raises UsageError for statistics that are not among the metric's."""
         kind = self.test.kind
         assert kind.parts is not None
         found = rows.statistics(self.test.scorer, kind.name)

@@ -70,7 +70,7 @@ def failure_table(
     """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
 
     Of more than three scorers only the headline's metrics are shown, and of many metrics the first. Below the table
-    stands a line for each verdict that is no pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those
+    is a line for each verdict but a pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those
     of an item's record; a threshold whose group is not among ``metrics`` shows its value alone.
     """
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
@@ -100,7 +100,7 @@ def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[
     """Aligned plain text of at most 110 columns: a row per line that was compared with the baseline.
 
     Drops, their intervals, bounds and margins are in points of a hundred (pp) or in the metric's unit; ``n`` counts the
-    pairs, and the clusters where several are of one. Below stands a line for each verdict that is no pass.
+    pairs, and the clusters where several are of one. Below stands a line for each verdict that is not a pass.
     """
     headline = scorers[0].name if scorers else None
     rows = [_regression_row(record, headline) for record in regressions]

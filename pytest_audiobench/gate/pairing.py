@@ -48,7 +48,7 @@ class PairedRows(LazySequence["tuple[ComparableSample, ComparableSample]"]):
 @dataclass(frozen=True)
 class Pairs:
     """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason,
-    ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is no mismatch.
+    ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is not a mismatch.
     """
 
     rows: PairedRows
@@ -66,8 +66,8 @@ class Pairs:
 def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, scored: bool = True) -> Pairs:
     """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``scorer`` read them.
 
-    ``scored`` leaves out what the scorer gives no score on either side; a share of all samples needs those too.
-    Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
+    ``scored`` leaves out what the scorer gives no score in either run; a share of all samples needs those too.
+    Audio and prompts are compared where both runs know them. Where this run was limited, what it did not take is
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
     """
     before, after = baseline.columns, here.columns

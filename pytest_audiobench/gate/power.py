@@ -42,7 +42,7 @@ ASSUMED_FLIPS = 0.02
 OWN_ERROR = "two runs' scores taken to be correlated by one half"
 """What is assumed in place of flips where scores are not right or wrong and no pairs were measured."""
 MOST_TIMES = 100
-"""Times the present samples from which on more of them are no remedy."""
+"""Times the present samples from which on more of them do not help."""
 
 
 class PowerQuery(NamedTuple):
@@ -343,7 +343,7 @@ def _changed(noise: NoiseShare) -> float:
 
 
 def residuals(kind: MetricKind, values: Sequence[Statistics]) -> Floats | None:
-    """By how much each sample moves the ratio times n; None where the metric is no ratio of sums."""
+    """By how much each sample moves the ratio times n; None where the metric is not a ratio of sums."""
     if kind.parts is None:
         return None
     tops, wholes = np.array([kind.parts(sample) for sample in values], dtype=np.float64).T
@@ -373,7 +373,7 @@ def _advice(n: int, flips: float | None, needed: int | None) -> str:
     if needed is not None and needed <= MOST_TIMES * n:
         return ""
     share = "" if flips is None else f": {100.0 * flips:.3g} % of the scores flip for no reason"
-    return f"more samples are no remedy{share}; ask for a larger drop, or steady the answers (greedy decoding, epochs)"
+    return f"more samples do not help{share}; ask for a larger drop, or steady the answers (greedy decoding, epochs)"
 
 
 def plain(power: Power) -> Mapping[str, object]:

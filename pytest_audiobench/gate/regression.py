@@ -89,7 +89,7 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
 
 
 def failed_line(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
-    """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
+    """The record of a line for which too much of the asking failed, in the words of ``why``. Raises the same."""
     return LineTest.of(here, line, terms).untested("not_comparable", why)
 
 
@@ -140,8 +140,8 @@ class LineTest:
         if pairs.rows:
             return None
         if pairs.left_out:
-            return f"no sample has a score on both sides{_group_clause(self.group)}: {pairs_text(pairs)}"
-        return f"the two sides have no sample in common{_group_clause(self.group)}"
+            return f"no sample has a score in both runs{_group_clause(self.group)}: {pairs_text(pairs)}"
+        return f"the two runs have no sample in common{_group_clause(self.group)}"
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""
@@ -163,7 +163,7 @@ class LineTest:
         try:
             first = value_of(self.kind, before)
         except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # A baseline that was edited by hand may hold statistics that are none of this metric's.
+            # A baseline that was edited by hand may hold statistics that are not among this metric's.
             why = f"the baseline's statistics cannot be read as those of {self.kind.name} ({error})"
             return self.untested("not_comparable", why, pairs)
         names = pairs.rows.after.clusters(pairs.rows.before)

@@ -53,7 +53,7 @@ def sight_of(side: ComparableEval, line: Line, terms: Terms, limit: int | None =
     most = len(side.rows) if limit is None else limit * side.epochs
     rows = side.columns.where(np.arange(len(side.rows)) < most)
     try:
-        # A line may also be on a share of answers, or on a trimmed rate, which are no metrics of the eval's own.
+        # A line may also be on a share of answers, or on a trimmed rate, which are not metrics of the eval's own.
         seen = power_of(replace(side, rows=rows, metrics={side.headline: [name]}), None, query)
     except (UsageError, KeyError, ArithmeticError, ValueError):
         # Its eval says what is wrong with the line, or with the baseline's statistics.

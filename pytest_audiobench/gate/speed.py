@@ -44,14 +44,14 @@ WARM_UP = 1
 FEWEST_BEYOND = 10
 """Requests that must lie beyond a quantile for its error to be known."""
 LEAST_TIMED = 0.5
-"""The share of the pairs behind the warm-up that must be timed on both sides."""
+"""The share of the pairs behind the warm-up that must be timed for both models."""
 Statistic: TypeAlias = Literal["mean", "total", "p50", "p95", "p99"]
 _LARGEST = 700.0
 """Logarithms beyond it have no float."""
 _LENGTHS = ("latency", "rtf", "throughput", "cost")
 """What is less where answers are shorter."""
 _NOT_TOLD = {
-    "first_token": "it is told of streams alone (stream=yes)",
+    "first_token": "it is reported for streams only (stream=yes)",
     "token_time": "the servers must count tokens, in the same way",
     "tokens": "the servers must count them",
     "cost": "it takes price_in=, price_audio= and price_out=, and servers that count tokens",
@@ -63,7 +63,7 @@ _ALIKE, _HALVINGS = 1e-12, 18
 
 
 class _Measure(NamedTuple):
-    """What is compared of a request: None where it is not told."""
+    """What is compared of a request: None where it is not reported."""
 
     unit: str
     of: Callable[[Timing], float | None]
@@ -126,8 +126,8 @@ def speed_regression(
     base, own = timings
     if failure or baseline is None or base is None or own is None:
         why = failure or (
-            "what requests took is compared between two models behind servers that are asked in turns (--ab-gate), and "
-            "of answers that nobody else weighs"
+            "request times are compared between two models behind servers that are asked in turns (--ab-gate), and "
+            "not for answers that a judge scores"
         )
         return _record(line, here, measure, terms, margin, None, no_drop(math.nan, why))
     group = {field: value for field, value in line.group if field != "scorer"}

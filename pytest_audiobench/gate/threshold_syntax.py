@@ -162,8 +162,8 @@ class _Reader:
         if is_speed or (may_be_speed and rest.endswith("%")):
             if _SHARE.fullmatch(rest) is None:
                 raise UsageError(
-                    f"the threshold {self.text[:80]!r} has no margin: {rest[:40]!r} is no percentage of what the other "
-                    "model took, such as 5%"
+                    f"the threshold {self.text[:80]!r} has no margin: {rest[:40]!r} is not a percentage of what the "
+                    "other model took, such as 5%"
                 )
             return rest
         try:
@@ -211,7 +211,7 @@ def read_margin(text: str) -> tuple[float, bool]:
     match = _MARGIN.fullmatch(text) if isinstance(text, str) and len(text) < 100 else None
     if match is None:
         hint = "; 1% could be a percentage of the score or a point of it" if "%" in str(text) else ""
-        raise UsageError(f"{str(text)[:40]!r} is no margin: {MARGIN_FORM}{hint}")
+        raise UsageError(f"{str(text)[:40]!r} is not a margin: {MARGIN_FORM}{hint}")
     return float(match["number"]), match["unit"] is not None
 
 
@@ -233,7 +233,7 @@ def _points_in_unit(number: float, kind: MetricKind) -> float:
     hundredth = point(kind)
     if hundredth is None:
         raise UsageError(
-            f"{kind.name} is in {kind.unit or 'a unit of its own'}, which has no points of a hundred: give its margin "
+            f"{kind.name} is in {kind.unit or 'its own unit'}, which has no points of a hundred: give its margin "
             "as a plain number in that unit"
         )
     # Multiplying would round 1.1 points to another float than 0.011.

@@ -91,9 +91,9 @@ class Threshold:
 def parse_threshold(text: str) -> Threshold | Line:
     """A threshold, or the line of a regression, from its text (:mod:`pytest_audiobench.gate.threshold_syntax`).
 
-    Raises UsageError for text that is no threshold, for a metric that nobody registered, for a limit beyond what the
+    Raises UsageError for text that is not a threshold, for a metric that nobody registered, for a limit beyond what the
     metric can be (``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail), and for a percentage of one that
-    is no fraction of one: ``bleu >= 30%`` would ask for 0.3 of 100; and for a margin that the metric cannot have.
+    is not a fraction of one: ``bleu >= 30%`` would ask for 0.3 of 100; and for a margin that the metric cannot have.
     """
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
@@ -132,7 +132,7 @@ def parse_threshold(text: str) -> Threshold | Line:
             "" if is_in_points else f": points are fractions of one; write {parts.limit:g}pp for {parts.limit:g} points"
         )
         raise UsageError(
-            f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies{hint}"
+            f"the threshold {text[:80]!r} has a limit above 100 points, between which {kind.name} lies{hint}"
         )
     least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
     if not least <= parts.limit <= most:
@@ -206,7 +206,7 @@ def _missing_metric_text(threshold: Threshold, keys: Sequence[str]) -> str:
         return f"there is no {name} in this result: it {how_to_ask(name)}"
     if name in BY_PEOPLE and not any(key.startswith(f"{name}[") for key in keys):
         return f"there is no {name} in this result: no judged answer of it is labelled (--ab-human-labels)"
-    return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[scorer=…])"
+    return f"there is no {name} in this result: its first scorer does not measure it (name another: {name}[scorer=…])"
 
 
 ALPHA = 0.05

@@ -21,7 +21,7 @@ _LONGEST = 10_000
 class Mistakes:
     """Sentences, each of which names the file, the place in it, what is wrong and what would be right.
 
-    A reader adds what it sees and goes on, with any value in place of the wrong one; :meth:`check` raises them before
+    A reader adds what it sees and continues, with any value in place of the wrong one; :meth:`check` raises them before
     that value gets anywhere. No more than ``most`` are kept in memory.
     """
 
@@ -68,7 +68,7 @@ class Mistakes:
     ) -> set[str]:
         """Adds the keys of ``table`` that are not ``known``; ``otherwise`` is the advice where none of those is near.
 
-        Returns those that seem to be meant by them, whose absence is no mistake of its own.
+        Returns those that seem to be meant by them, whose absence is not its own mistake.
         """
         likely_keys: set[str] = set()
         for key in table:

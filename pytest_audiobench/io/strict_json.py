@@ -54,17 +54,17 @@ def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
         )
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{name}, line {line} is not UTF-8, so this is no {kind.what}: {kind.remedy}") from None
+        raise UsageError(f"{name}, line {line} is not UTF-8, so this is not a {kind.what}: {kind.remedy}") from None
     except json.JSONDecodeError as error:
         if not content.removeprefix(_MARK).lstrip().startswith(b"{"):
-            raise UsageError(f"{name} is no {kind.what}: write one with {kind.made_by}") from None
+            raise UsageError(f"{name} is not a {kind.what}: write one with {kind.made_by}") from None
         raise UsageError(
             f"{name}, line {error.lineno} is not JSON ({_json_error_text(content, error)}): {kind.remedy}"
         ) from None
     except _Constant as error:
         match = _CONSTANT.search(content)
         line = content.count(b"\n", 0, match.start(1) if match else 0) + 1
-        raise UsageError(f"{name}, line {line} holds {error}, which is no number: {kind.remedy}") from None
+        raise UsageError(f"{name}, line {line} holds {error}, which is not a number: {kind.remedy}") from None
     except _Repeated as error:
         raise UsageError(f"{name}: {error}: {kind.remedy}") from None
     except (ValueError, RecursionError) as error:
@@ -73,7 +73,7 @@ def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
 
 
 class _Constant(Exception):
-    """NaN or an infinity, which are no JSON and no statistic."""
+    """NaN or an infinity, which are not JSON and no statistic."""
 
 
 def _refuse_constant(name: str) -> None:
@@ -92,7 +92,7 @@ def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _json_error_text(content: bytes, error: json.JSONDecodeError) -> str:
     if any(content.find(mark) >= 0 for mark in (b"\n<<<<<<< ", b"\n>>>>>>> ")):
-        return "it holds both sides of a merge conflict"
+        return "it has both versions of a merge conflict"
     if not content.rstrip().endswith(b"}"):
         return "it ends too early: the file was cut"
     return error.msg

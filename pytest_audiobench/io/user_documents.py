@@ -54,7 +54,7 @@ def read_document(path: Path, most_bytes: int = 1_000_000) -> Any:
         return dict(pairs)
 
     def constant(name: str) -> None:
-        refuse(f"{name} is no number; write one")
+        refuse(f"{name} is not a number; write one")
 
     content = None
     try:
@@ -64,7 +64,7 @@ def read_document(path: Path, most_bytes: int = 1_000_000) -> Any:
             content = _yaml(text, unique_keys, refuse)
         json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair can go into no hash
     except UnicodeEncodeError:
-        raise UsageError(f"{path} holds half of a surrogate pair, which is no character; write it as UTF-8") from None
+        raise UsageError(f"{path} holds half of a surrogate pair, not a character; write it as UTF-8") from None
     except RecursionError:
         raise UsageError(f"{path} is nested too deeply; write it flat") from None
     except (ValueError, TypeError) as error:
@@ -93,7 +93,7 @@ def _yaml(text: str, unique_keys: Callable[[Sequence[tuple[str, Any]]], object],
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        """The safe loader, without aliases, dates, keys given twice, and keys that are no texts."""
+        """The safe loader, without aliases, dates, keys given twice, and keys that are not texts."""
 
         depth = 0
 
@@ -113,7 +113,7 @@ def _yaml(text: str, unique_keys: Callable[[Sequence[tuple[str, Any]]], object],
             for key, key_node in pairs:
                 if not isinstance(key, str):
                     line = key_node.start_mark.line + 1
-                    refuse(f"line {line} has the key {key!r}, which is no text; put it in quotes")
+                    refuse(f"line {line} has the key {key!r}, which is not text; put it in quotes")
             unique_keys([(key, None) for key, _ in pairs if isinstance(key, str)])
             return super().construct_mapping(node, deep)
 

@@ -37,7 +37,7 @@ _PLAIN = str.maketrans(
 )
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&nbsp;", " "), ("&amp;", "&"))
 
-# Signs that sit on letters are no letters to \w; most scripts of South Asia and the combining accents need them.
+# Signs that sit on letters are not letters to \w; most scripts of South Asia and the combining accents need them.
 _SIGNS = "\u0300-\u036f\u0900-\u0963\u0966-\u0e4e"
 # Of what is not seen, that of which the Java program makes no word: format characters, and marks that enclose.
 _UNSEEN = (

@@ -178,7 +178,7 @@ def balanced_accuracy(sums: Floats) -> Floats:
 
 
 def cohen_kappa(sums: Floats) -> Floats:
-    """(observed - expected) / (1 - expected) agreement (Cohen 1960); NaN where all is one label on both sides."""
+    """(observed - expected) / (1 - expected) agreement (Cohen 1960); NaN where all truths and answers are one label."""
     hits, said, true = _parts(sums)
     n = sums[:, -1]
     expected = quotient((said * true).sum(axis=1), n * n)
@@ -188,7 +188,7 @@ def cohen_kappa(sums: Floats) -> Floats:
 def mcc(sums: Floats) -> Floats:
     """Matthews' correlation for k labels (Gorodkin 2004, R_k); 0 where either side is one label only.
 
-    No label said is a class of its own among the answers.
+    No label said is its own class among the answers.
     """
     hits, said, true = _parts(sums)
     n = sums[:, -1]

@@ -44,7 +44,7 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
     """The fewest word errors over all assignments of ``heard`` talkers to ``references``, one to one.
 
     This is the concatenated minimum-permutation WER's count (cpWER; Watanabe et al. 2020, "CHiME-6 Challenge"), where
-    the numbers of talkers may differ: who is left over on either side is deleted or inserted as a whole, as in
+    the numbers of talkers may differ: who is left over in either is deleted or inserted as a whole, as in
     meeteval (von Neumann et al. 2023), whose counts it equals. Among equally good assignments the one with the
     fewest substitutions counts, so that the order of talkers moves nothing.
 

@@ -25,7 +25,7 @@ def register(kind: MetricKind) -> None:
     if not re.fullmatch(NAME, kind.name):
         raise UsageError(f"{kind.name!r} cannot name a metric: use a small letter, then letters, digits, - and _")
     known = _kinds.get(kind.name, kind)
-    # A conftest.py that is loaded again, by a second session in one process, brings the same metric anew.
+    # A conftest.py that is loaded again, by a second session in one process, brings the same metric again.
     if _definition(known) != _definition(kind):
         raise UsageError(f"two metrics are registered as {kind.name!r}: {known} and {kind}; rename one")
     _kinds[kind.name] = kind

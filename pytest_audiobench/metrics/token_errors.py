@@ -102,7 +102,7 @@ _STRESSED = re.compile(r"(aa|ae|ah|ao|aw|ay|eh|er|ey|ih|iy|ow|oy|uh|uw)[012]")
 def phone_tokens(text: str) -> list[str]:
     """The tokens of ``text`` in small letters: between white space, commas, semicolons, bars and slashes.
 
-    Punctuation at a token's edges goes, so does the stress digit of a CMUdict vowel ("AH0"). What is no phone stays a
+    Punctuation at a token's edges goes, so does the stress digit of a CMUdict vowel ("AH0"). All else stays a
     token: it is an error to be counted.
     """
     lowered = unicodedata.normalize("NFKC", text).lower()

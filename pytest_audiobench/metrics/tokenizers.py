@@ -71,7 +71,7 @@ def lacking(tokenizer: str) -> str:
     if model.sha256 and digest != model.sha256:
         return (
             f"{path} is not the published model of {tokenizer}: its SHA-256 is {digest}, not {model.sha256}; "
-            f"fetch {model.url} anew and set {_variable(tokenizer)} to the file"
+            f"fetch {model.url} again and set {_variable(tokenizer)} to the file"
         )
     return ""
 

@@ -15,7 +15,7 @@ Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 _FINISHES: tuple[Finish, ...] = get_args(Finish)
 
 Task: TypeAlias = Literal["choice", "transcription", "events", "open"]
-"""What is asked, for listeners that are no language models: an option, the words spoken, a list of events, else."""
+"""What is asked, for listeners that are not language models: an option, the words spoken, a list of events, else."""
 TASKS: tuple[Task, ...] = get_args(Task)
 
 
@@ -29,7 +29,7 @@ SOMETHING_ELSE = "something else"
 
 
 def choice_text(choices: Sequence[str], position: int, task: str = "choice") -> str:
-    """The text of the choice at ``position``, as a listener that is no language model gives it.
+    """The text of the choice at ``position``, as a listener that is not a language model gives it.
 
     The letter of its place, beyond Z its text; of a sound and :data:`SOMETHING_ELSE` yes or no, since no options are
     listed in such a question. Where the task is "open" it is the text, since nothing has a letter there.
@@ -83,7 +83,7 @@ class Request:
     stage: str
     """The name of the protocol's stage."""
     task: Task
-    """This and ``choices`` repeat what the messages say, for listeners that are no language models."""
+    """This and ``choices`` repeat what the messages say, for listeners that are not language models."""
     messages: tuple[Message, ...]
     """What is said to the model, in turns."""
     clips: tuple[Clip, ...]

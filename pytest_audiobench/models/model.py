@@ -47,7 +47,7 @@ HearingStatus: TypeAlias = Literal["proven", "unproven"]
 class Hearing(NamedTuple):
     """Whether it is known that audio reaches the model, and by what: found once the model is loaded or first asked.
 
-    A model that is known *not* to hear is no status: loading it raises FatalError.
+    A model that is known *not* to hear is not a status: loading it raises FatalError.
     """
 
     status: HearingStatus
@@ -57,7 +57,7 @@ class Hearing(NamedTuple):
 
 
 class Reply(Protocol):
-    """The responses to a batch that was begun, as a :class:`concurrent.futures.Future` has them."""
+    """The responses to a batch that was started, as a :class:`concurrent.futures.Future` has them."""
 
     def result(self) -> list[Response]:
         """Wait for them. Raises as ``ask``."""
@@ -81,11 +81,11 @@ class Model(Protocol):
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
     spent), ``part_store`` (set by the run: opens the store, where a pipeline keeps what its parts answer),
     ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
-    (where it is asked, if its fingerprint can be had without asking), ``judgings`` (the names of the judgings whose
+    (where it is asked, if its fingerprint is available without asking), ``judgings`` (the names of the judgings whose
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
     ``begin`` (a function: as ``ask``, but it returns a :class:`Reply` at once, for up to ``in_flight`` batches at a
-    time), ``hands_over`` (True where nothing of a batch is needed once it was begun: its audio is let go),
+    time), ``hands_over`` (True where nothing of a batch is needed once it was started: its audio is let go),
     ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``seconds`` (a mapping of
     ``features_s`` and ``generate_s``: what asking was spent on so far), ``prepare_audio`` (a function of
     :class:`PlayedAudio`, called ahead of asking on the threads that decode), ``missing_parts`` (a function: what asking

@@ -26,7 +26,7 @@ _URL = re.compile(r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<url>(?i:https?)://[^,]*)
 _OPTION = re.compile(rf",(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>{_VALUE})")
 _OPTIONS = re.compile(rf"(?:,[A-Za-z_][A-Za-z0-9_]*={_VALUE})*")
 _UNREAD = re.compile(r""",(?:(?P<quoted>[A-Za-z_][A-Za-z0-9_]*)=["']|(?P<key>base_url|serve|url_file)=)""")
-"""An option in a target: its quote is not closed, or its value, which is no part of any path, holds a comma."""
+"""An option in a target: its quote is not closed, or its value, which is not part of any path, holds a comma."""
 
 STYLE = "style"
 """The key of every kind that says how the model is asked to reason; :func:`registry.make` takes it out."""
@@ -52,7 +52,7 @@ def parse_spec(text: str) -> ModelSpec:
     """Read one spec.
 
     Only trailing segments of the form ``,identifier=value`` are options, so a path may hold commas and
-    equals signs. A value with commas stands in quotes, ``"…"`` or ``'…'``, in which that quote itself is written
+    equals signs. A value with commas is in quotes, ``"…"`` or ``'…'``, in which that quote itself is written
     twice. Without an alias, the target's last path component stands for one. A preset's name stands for its spec, under
     that alias, with further options or without; a server's URL alone for a server of predictions_v1, or of
     judge_scores_v1 where it ends with ``/judge``.
@@ -117,7 +117,7 @@ def check_options(kind: str, options: Mapping[str, str], known: Collection[str])
 def number(
     kind: str, options: Mapping[str, str], key: str, default: float, least: float = 1.0, whole: bool = False
 ) -> float:
-    """An option's value for a model of ``kind``. Raises UsageError when it is no finite number from ``least`` up."""
+    """An option's value for a model of ``kind``. Raises UsageError when it is not a finite number from ``least`` up."""
     text = options.get(key, str(default))
     try:
         value = float(int(text) if whole else float(text))

@@ -229,7 +229,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     evaluator: Evaluator | None = item.stash.get(EVALUATOR, None)
     if evaluator is None:
         result = yield
-        if EVALUATOR in item.stash:  # refused, and the test went on
+        if EVALUATOR in item.stash:  # refused, and the test continued
             pytest.fail(_NO_ARGUMENT, pytrace=False)
         return result
     with evaluator.settled():
@@ -358,7 +358,7 @@ def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> Mo
 
 @pytest.fixture
 def audio(request: pytest.FixtureRequest) -> Iterator[AudioFixture]:
-    """Clips for a test of one's own: load (paths are read from the test file's folder), synthesise, edit."""
+    """Clips for one's own test: load (paths are read from the test file's folder), synthesise, edit."""
     from pytest_audiobench.audio.audio_fixture import AudioFixture
     from pytest_audiobench.audio.index import AudioIndex
 

@@ -375,7 +375,7 @@ def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:
 
 
 def _whole_benchmark(config: pytest.Config) -> list[str]:
-    """The evals in the folders of ``ab_evals``, listed by a process of its own: the user may have named one file."""
+    """The evals in the folders of ``ab_evals``, listed by its own process: the user may have named one file."""
     folders = [folder for folder in config.getini("ab_evals") if (config.rootpath / folder).is_dir()]
     if not folders:
         return []

@@ -158,7 +158,7 @@ class Controller:
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not hasattr(report, "wasxfail"):
-            # xdist gives the test that a worker died in a report of its own, whose phase is "???".
+            # xdist gives the test that a worker died in its own report, whose phase is "???".
             died = str(report.when) == "???" and report.nodeid in self.expected
             self.infrastructure_errors += died or (INSTRUMENT, "failed") in report.user_properties
         if report.nodeid not in self.expected or (report.when == "teardown" and not report.failed):
@@ -187,7 +187,7 @@ class Controller:
 
     @pytest.hookimpl
     def pytest_internalerror(self) -> None:
-        # That of a worker reaches this process by xdist, which lets the session go on as if nothing had been.
+        # That of a worker reaches this process by xdist, which lets the session continue as if nothing had been.
         self.internal_error = True
 
     def register(self, config: pytest.Config) -> None:
@@ -282,7 +282,7 @@ def node_collected(config: pytest.Config) -> None:
             from pytest_audiobench.comparison.baseline_sources import source_text
 
             raise pytest.UsageError(
-                f"{source_text(before.source)} changed while the run went on, so that its workers "
+                f"{source_text(before.source)} changed while the run continued, so that its workers "
                 "compare their evals with different ones: run again"
             )
         controller.expect(collected)

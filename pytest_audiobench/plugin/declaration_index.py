@@ -58,7 +58,7 @@ def appearance(path: Path) -> Appearance:
 
 
 def _package() -> str:
-    """This package as it lies here: its folder, and when a file of it, or a benchmark of its own, was last written."""
+    """This package as it lies here: its folder, and when a file of it, or its own benchmark, was last written."""
     folder = Path(__file__).parents[1]
     files = [*folder.rglob("*.py"), *(folder.parent / "evals").glob("*.toml"), *(folder / "evals").glob("*.toml")]
     return f"{folder} {max(file.stat().st_mtime_ns for file in files)}"

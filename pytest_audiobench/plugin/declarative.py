@@ -42,7 +42,7 @@ _KEYS = {
     **_OF_ROWS,
     "require": _TEXTS,
 }
-"""The file's own keys that are no tables, and what each takes."""
+"""The file's own keys that are not tables, and what each takes."""
 _TABLES = (
     *("source", "fetch", "data", "sample", "layout", "submission", "parameters", "vocabulary"),
     *("prompts", "published", "unproven", "note", "suites", "averages", "pooled"),
@@ -222,7 +222,7 @@ def _test(
     cases: Sequence[Mapping[str, str]],
     marks: Sequence[Sequence[pytest.MarkDecorator]],
 ) -> Callable[..., None]:
-    # The id of the only case that has no parameter is no id: the item is called by its function alone.
+    # The id of the only case that has no parameter is not an id: the item is called by its function alone.
     cases_by_id = [
         pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM, marks=suites)
         for case, suites in zip(cases, marks, strict=True)
@@ -413,7 +413,7 @@ def _check_prompts(
         if prompt.get(_CLIPS, _LAST) != _LAST:
             mistakes.add(f"{where}: clips must be {_LAST!r}, not {prompt[_CLIPS]!r}; without it all are played")
         if not isinstance(prompt.get(_SOURCE), str):
-            mistakes.add(f"{where} has no {_SOURCE!r}; write where it was read")
+            mistakes.add(f"{where} has no {_SOURCE!r}; write where it was published")
         for key in filter(prompt.__contains__, options_of(protocol)):
             with mistakes.catching(f"{where}: "):
                 check_options(protocol, {key: prompt[key]})

@@ -66,7 +66,7 @@ class DevicePool:
                 )
 
     def _start(self, command: Sequence[str], folder: Path, address: Address) -> tuple[subprocess.Popen[bytes], int]:
-        # Standard output is everyone's, also a conftest.py's: "ready" has a pipe of its own.
+        # Standard output is everyone's, also a conftest.py's: "ready" has its own pipe.
         ready, notify = os.pipe()
         with open(address.log, "wb") as log:
             process = subprocess.Popen(

@@ -45,7 +45,7 @@ def _end_with_the_controller(host: Host) -> None:
     closing = threading.Thread(target=host.close, daemon=True)
     closing.start()
     closing.join(CLOSES_WITHIN_S)
-    # The processes that a model started (the controller gave this one a group of its own) must not outlive the run.
+    # The processes that a model started (the controller gave this one its own group) must not outlive the run.
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)

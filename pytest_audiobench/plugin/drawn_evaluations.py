@@ -154,7 +154,7 @@ class DrawnEvaluations:
                     self._comparison.text = broken
                     raise AssertionError(broken)
             except (HypothesisException, pytest.skip.Exception):
-                # What is assumed away is no draw; what is not on this machine skips the test.
+                # What is assumed away is not a draw; what is not on this machine skips the test.
                 raise
             except (Exception, pytest.fail.Exception) as error:
                 self._note(drawn, error)
@@ -187,7 +187,7 @@ class DrawnEvaluations:
             failure = error
         finally:
             plugins.unregister(self._comparison)
-            # Hypothesis would offer a patch that adds what it drew as an example, in words that are no code.
+            # Hypothesis would offer a patch that adds what it drew as an example, in words that are not code.
             vars(self._item).pop("_hypothesis_failing_examples", None)
         if self._draws and not stopped and not isinstance(failure, pytest.skip.Exception):
             failure = self._conclude(failure)
@@ -271,7 +271,7 @@ def drawn_evaluations(
 
 
 def _settings(declared: hypothesis.settings, item: pytest.Function) -> hypothesis.settings:
-    """What the test has ``declared``, but for repeatability and the fixtures made anew, which are ours to say."""
+    """What the test has ``declared``, but for repeatability and the fixtures made again, which are ours to say."""
     from hypothesis import HealthCheck, Phase, settings
 
     check = HealthCheck.function_scoped_fixture
@@ -280,7 +280,7 @@ def _settings(declared: hypothesis.settings, item: pytest.Function) -> hypothesi
         scopes = {fixture.scope for fixture in item._fixtureinfo.name2fixturedefs.get(name, ())}
         if "function" in scopes and check not in declared.suppress_health_check:
             pytest.fail(
-                f"{item.name} draws by hypothesis, and its fixture {name!r} is not made anew for each draw: "
+                f"{item.name} draws by hypothesis, and its fixture {name!r} is not made again for each draw: "
                 "make what it gives in the body, or suppress hypothesis's health check function_scoped_fixture",
                 pytrace=False,
             )
@@ -297,7 +297,7 @@ def _settings(declared: hypothesis.settings, item: pytest.Function) -> hypothesi
 
 
 def _text(value: object) -> str:
-    """What was drawn, the same in every process: an object without a text of its own is its type."""
+    """What was drawn, the same in every process: an object without its own text is its type."""
     if isinstance(value, Perturbation):
         return value.name
     return type(value).__qualname__ if type(value).__repr__ is object.__repr__ else repr(value)[:_LONGEST]

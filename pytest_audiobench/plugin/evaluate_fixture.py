@@ -156,7 +156,7 @@ class Evaluator:
         self._unmeasured = ""
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
         self._failed_calls: dict[str, None] = {}
-        """Why calls of evaluate failed: a test that goes on after one fails all the same."""
+        """Why calls of evaluate failed: a test that continues after one fails anyway."""
         self._why = ""
         """What was required and is not met, in one line."""
         self._late = ""
@@ -275,7 +275,7 @@ class Evaluator:
         if name == CLEAN:
             return dataset
         why = f"is under {dataset.perturbation} itself" if dataset.perturbation else "compares evaluations of its own"
-        pytest.skip(f"{self._eval_item.eval} {why}, and is asked as it is")
+        pytest.skip(f"{self._eval_item.eval} {why}, and is asked unchanged")
 
     def _measure_robustness(self) -> None:
         """Measure what thresholds name of the eval beside itself asked otherwise: what is asked is known to those evals
@@ -498,7 +498,7 @@ class Evaluator:
     ) -> list[list[ScoredSample]]:
         """Ask what ``result`` was made of again, under ``perturbation``, as its headline protocol reads it.
 
-        With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made anew with these options in place of its
+        With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made again with these options in place of its
         own. Returns one list in hash order for each copy that the perturbation asks; nothing, and a warning that says
         why, where the model cannot be had with these options. Answers are kept in the store; askings that fail count
         towards ``--ab-max-errors``.
@@ -566,7 +566,7 @@ class Evaluator:
             n=given.n,
             unit=given.unit,
             direction=given.direction,
-            method=method if finite else f"recorded by the test as {figure}, which is no number",
+            method=method if finite else f"recorded by the test as {figure}, which is not a number",
             group={name: str(value) for name, value in (group or {}).items()},
         )
         self._requirements.recorded.append(record)
@@ -599,7 +599,7 @@ class Evaluator:
         except AudiobenchError as error:
             mistake = str(error)
         except (pytest.skip.Exception, SkipTest) as skip:
-            # What was measured before the skip is checked all the same.
+            # What was measured before the skip is checked anyway.
             if not self.results and not self._unmeasured:
                 raise
             self._conclude("skipped", str(skip))

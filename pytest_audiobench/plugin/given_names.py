@@ -77,7 +77,7 @@ def _roots(items: Sequence[pytest.Item]) -> set[str]:
 
 
 def _is_written(name: str, config: pytest.Config, items: Sequence[pytest.Item]) -> bool:
-    """Whether the name stands in quotes in the user's code: of the evals, and of what it imported from below the root.
+    """Whether the name is in quotes in the user's code: of the evals, and of what it imported from below the root.
     There it may be that of a scorer or a data set which only a test makes.
     """
     loaded = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]

@@ -37,7 +37,7 @@ def pytest_audiobench_register(registration: Registration) -> None:
 
 
 def pytest_audiobench_metric_recorded(item: pytest.Item, metric: Metric) -> None:
-    """A test recorded a number of its own with ``evaluate.record``; called in the process that runs the test."""
+    """A test recorded its own number with ``evaluate.record``; called in the process that runs the test."""
 
 
 def pytest_audiobench_result_ready(item: pytest.Item, result: Result) -> None:
@@ -68,12 +68,12 @@ class Registration:
         """Make ``--ab-model=KIND:TARGET,KEY=VALUE`` call ``factory(target, options)``.
 
         ``factory`` must be cheap and raises UsageError for options that it does not know. Raises UsageError for a kind
-        that is there already.
+        that already exists.
         """
         if kind in self.kinds:
             from pytest_audiobench.errors import UsageError
 
-            raise UsageError(f"the kind of model {kind!r} is there already: register yours under another name")
+            raise UsageError(f"the kind of model {kind!r} already exists: register yours under another name")
         self.kinds[kind] = factory
 
     def family(self, name: str, family: Family) -> None:

@@ -37,7 +37,7 @@ class ModelFixture(ModelFacts):
     ) -> Response:
         """Put ``question`` about one or several clips (or a file) and return the answer; ``.text`` is its text.
 
-        The question is sent as it stands; ``choices`` only tell listeners that are no language models what
+        The question is sent as it stands; ``choices`` only tell listeners that are not language models what
         may be answers. A clip that cannot be read, and a model that fails, fail the test with one sentence.
         """
         if isinstance(clips, (str, Path)):

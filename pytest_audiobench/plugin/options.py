@@ -32,7 +32,7 @@ INCONCLUSIVE = ("pass", "warn", "fail")
 WITHIN_NOISE = ("inconclusive", "regressed")
 REPORT_AUDIO = ("none", "flips", "all")
 _EVALS = Path(__file__).parents[1] / "evals"
-"""Where a wheel has the benchmarks that come along."""
+"""Where a wheel has the benchmarks that are bundled."""
 _DIGITS = 18
 _SPECS = ("model", "judge")
 _SPEC_IN_LIST = re.compile(r"""(?:[^;=]|="(?:[^"]|"")*"|='(?:[^']|'')*'|=)+""")
@@ -65,10 +65,10 @@ _LISTS = {
     ),
     "corrections": (
         "EVAL=FILE",
-        "score this eval with its published references, and beside that as EVAL:corrected with those of this CSV or "
+        "score this eval with its published references, and again as EVAL:corrected with those of this CSV or "
         "JSONL file (id, reason, reference; without a reference a sample is left out); repeatable (docs/audit.md)",
     ),
-    "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
+    "scorer": ("NAME", "score the answers by this scorer, by several (the first gives the headline metric), or by all"),
     "devices": (
         "DEVICE[,DEVICE…]",
         "load an in-process model once on each of these (0, cuda:1, cpu), which share every eval's batches, and which "
@@ -79,7 +79,7 @@ _LISTS = {
 _VALUES = {
     "data-root": (
         "FOLDER",
-        "where audiobench fetch puts data, looked at last (default: the first folder of AUDIOBENCH_DATA, else in the "
+        "where audiobench fetch puts data, searched last (default: the first folder of AUDIOBENCH_DATA, else in the "
         "user's cache)",
     ),
     "limit": ("N", "evaluate the first N samples in hash order, and the rest of a window where batches are planned"),
@@ -93,7 +93,7 @@ _VALUES = {
     ),
     "perturbations": (
         "NAME[,NAME…]",
-        "ask every eval as it is and under each of these too: order, no-options, fragments, windows, controls, or "
+        "ask every eval unchanged and under each of these too: order, no-options, fragments, windows, controls, or "
         "names of the catalogue (docs/suites/curves.md)",
     ),
     "encoder": (
@@ -102,7 +102,7 @@ _VALUES = {
     ),
     "human-labels": (
         "FILE[,chosen=random|separate][,scale=LOW-HIGH]",
-        "what people said of some of the answers that judges judge: agreement is measured, and the judges' scores are "
+        "human labels of some of the answers that judges score: agreement is measured, and the judges' scores are "
         "corrected by it (docs/judges.md)",
     ),
     "human-kappa": (
@@ -132,7 +132,7 @@ _VALUES = {
     "inconclusive": ("pass|warn|fail", "the outcome of an eval that neither passes nor regressed (default warn)"),
     "within-noise": (
         "inconclusive|regressed",
-        "what a line is that regressed by no more than the baseline's measured noise floor (default regressed)",
+        "the verdict of a line that regressed by no more than the baseline's measured noise floor (default regressed)",
     ),
     "max-unmatched": ("SHARE", "the share of samples that may be unmatched in the baseline (default 0.05)"),
     "config": (
@@ -162,10 +162,10 @@ _VALUES = {
 _FLAGS = {
     EARLY_STOP: "with --ab-baseline: ask an eval no further once each of its regression lines is decided, at half of "
     "--ab-alpha over all lines and looks; of the command line only (docs/ci.md)",
-    "fetch": "fetch what the selected benchmarks lack of their data, before anything is asked",
+    "fetch": "fetch missing data of the selected benchmarks before anything is asked",
     "refresh": "ask also what the store answers already; answers that differ are counted as noise",
-    "noise-floor": "ask every eval of a file again in other batches, and put on record how much of its answers and its "
-    "score that changes: the model's noise floor on that data (docs/suites/determinism.md)",
+    "noise-floor": "ask every eval of a file again in other batches, and record how much of its answers and its "
+    "score changes: the model's noise floor on that data (docs/suites/determinism.md)",
     "reuse": "under thresholds or a baseline, count also answers of earlier runs by a server whose identity is a mere "
     "name: some sixty are asked again, and the run fails where more differ than the model's noise explains",
 }
@@ -286,7 +286,7 @@ def read_options(config: pytest.Config) -> Options:
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1) or (QUICK_SAMPLES if _is_quick(config) else None),
         epochs=_whole_number(config, "epochs", least=1) or 1,
-        # What is merged was asked anew by the shards.
+        # What is merged was asked again by the shards.
         refresh=_flag(config, "refresh") and (shard is None or shard[0] > 0),
         noise_floor=_flag(config, "noise-floor"),
         reuse=_flag(config, "reuse"),
@@ -317,7 +317,7 @@ def check_early_stop(config: pytest.Config, options: Options) -> None:
     """
     name = f"--ab-{EARLY_STOP}"
     if name not in map(str, config.invocation_params.args):
-        raise pytest.UsageError(f"{name} is of the command line only: what a stopped run passes is no plain pass")
+        raise pytest.UsageError(f"{name} is of the command line only: what a stopped run passes is not a plain pass")
     if not options.baseline:
         raise pytest.UsageError(f"{name} looks at regression lines: name what to compare with by --ab-baseline")
     whole = {
@@ -473,7 +473,7 @@ def _decimal(config: pytest.Config, name: str) -> float | None:
 
 
 def _share(config: pytest.Config, name: str, default: float, most: float = 1.0) -> float:
-    """A share of one, as 0.05 or 5%: above 0 up to ``most`` where that is no whole, else from 0 to 1."""
+    """A share of one, as 0.05 or 5%: above 0 up to ``most`` where that is not a whole, else from 0 to 1."""
     if not (text := _value(config, name).strip()):
         return default
     try:

@@ -322,7 +322,7 @@ class BaselineComparison:
         if any(line.metric == headline for line in self._lines(evaluation, in_code)):
             return ""
         return (
-            f"{headline} is in {metric_kind(headline).unit or 'a unit of its own'}, which has no points of a hundred: "
+            f"{headline} is in {metric_kind(headline).unit or 'its own unit'}, which has no points of a hundred: "
             "it is not compared with the baseline until a margin in that unit is declared, such as "
             f"{headline}.drop <= 0.5"
         )
@@ -383,7 +383,7 @@ def _check_group(here: ComparableEval, line: Line) -> None:
     """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
     wanted = {field: value for field, value in line.group if field != "scorer"}
     if (without := wanted.pop(WITHOUT, None)) not in (None, *FAILURES):
-        raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
+        raise UsageError(f"{line.text} leaves out {without!r}, which is not one of {', '.join(FAILURES)}")
     if len(here.columns.of_group(wanted)):
         return
     groups = here.columns.groups()

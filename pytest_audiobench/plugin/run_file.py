@@ -166,7 +166,7 @@ def _inline(place: str, table: Any, mistakes: Mistakes) -> str:
     if table.get("response_schema", "predictions_v1") != "predictions_v1":
         mistakes.add(f"{place}: response_schema is {_shown(table['response_schema'])}; it may be predictions_v1")
     if table.get("auth"):
-        mistakes.add(f"{place}: auth is read by nobody; write a spec, with token_env= the variable that holds a token")
+        mistakes.add(f"{place}: auth is not used; write a spec, with token_env= the variable that holds a token")
     options = {}
     if (payload := table.get("audio_payload")) is not None:
         if payload not in _PAYLOADS:

@@ -80,7 +80,7 @@ class RunFolder:
         if (self.folder / "run.json").exists():
             raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run")
         if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):
-            raise UsageError(f"{self.folder} is there already and is no run: choose another name with --ab-run")
+            raise UsageError(f"{self.folder} already exists and is not a run: choose another name with --ab-run")
         self.discard()
 
     def discard(self) -> None:

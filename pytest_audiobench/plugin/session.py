@@ -89,7 +89,7 @@ class EvalSession:
         for alias, spec in specs.items():
             if alias in self.specs:
                 raise UsageError(
-                    f"a model and a judge are both called {alias!r}: give the judge a name of its own, such as "
+                    f"a model and a judge are both called {alias!r}: give the judge its own name, such as "
                     f"--ab-judge=judge={spec.kind}:{spec.target}"
                 )
         return specs
@@ -258,7 +258,7 @@ class EvalSession:
 
     @contextmanager
     def variant(self, handle: ModelHandle, options: Mapping[str, str]) -> Iterator[ModelHandle]:
-        """``handle`` itself without ``options``; else its model made anew with them, closed at the block's end."""
+        """``handle`` itself without ``options``; else its model made again with them, closed at the block's end."""
         if not options:
             yield handle
             return

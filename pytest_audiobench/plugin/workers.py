@@ -110,4 +110,4 @@ def gpu_missing() -> str | None:
 
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         return None
-    return "needs a GPU, and torch sees none"
+    return "needs a GPU, and torch finds none"

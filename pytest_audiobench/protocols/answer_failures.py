@@ -81,7 +81,7 @@ _LOOKED_AT = 20_000
 def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str, ...]:
     """The classes of ``FAILURES`` that the answer's text alone shows, in that order.
 
-    Out of range is for a protocol's scorer to say. What the reference holds itself ("no no no no") is no failure, and
+    Out of range is for a protocol's scorer to say. What the reference holds itself ("no no no no") is no failure;
     where words are wanted and it has none, an empty answer is none.
     """
     text = response.text[:_LOOKED_AT]

@@ -83,9 +83,9 @@ def register_family(function: Callable[..., Protocol], about: str) -> None:
     """Make ``function`` known by its own name. Raises UsageError for a name that means another family."""
     name = function.__name__
     known = _REGISTERED.get(name, function)
-    # A conftest.py that is loaded again, by a second session in one process, brings the same family anew.
+    # A conftest.py that is loaded again, by a second session in one process, brings the same family again.
     if name in OWN_FAMILIES or (known.__module__, known.__qualname__) != (function.__module__, function.__qualname__):
-        raise UsageError(f"the protocol {name!r} is there already: register yours under another name")
+        raise UsageError(f"the protocol {name!r} already exists: register yours under another name")
     FAMILIES[name], _REGISTERED[name] = about, with_recorded_options(function)
 
 

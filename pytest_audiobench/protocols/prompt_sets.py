@@ -9,7 +9,7 @@ A file holds a mapping, in YAML, JSON or TOML::
       - Is there a {label} in this audio?
 
 Which placeholders a wording needs, the family of protocols that asks it says (:mod:`.prompt_variants`). The sets that
-come along are in ``prompt_sets.toml``, each with the families that it is for and where its texts were read.
+are bundled are in ``prompt_sets.toml``, each with the families that it is for and where its texts were read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KEYS = ("version", "parser_version", "paraphrases")
 class PromptSet:
     """Wordings in their order, the first of them the one that is asked where one is asked.
 
-    ``source`` says for people where they come from. It is no part of what the set is: a copy of a file is the same set.
+    ``source`` says for people where they come from. It is not part of the set's identity: a copy is the same set.
     """
 
     version: str
@@ -175,7 +175,7 @@ def _chosen(written: str, folder: Path) -> Iterator[PromptSet]:
 
 def _of(content: Any, source: str) -> PromptSet:
     if not isinstance(content, dict):
-        raise UsageError(f"{source} is no prompt set: write version: and paraphrases: at its top")
+        raise UsageError(f"{source} is not a prompt set: write version: and paraphrases: at its top")
     mistakes = Mistakes()
     likely_keys = mistakes.check_keys(source, content, _KEYS)
 

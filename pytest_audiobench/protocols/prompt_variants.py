@@ -32,7 +32,7 @@ _INSTRUCTED = frozenset({"transcription", "hallucination", "captioning", "transl
 """Families in which a sample's own question says no more than what to do, so that another wording can stand for it."""
 _SLOT = re.compile(r"\{(?:question|options|labels?)\}")
 TIES: Mapping[str, str] = {"ab-yesno": "no"}
-"""Scorers whose published rule decides a tie; by every other a tie is no answer."""
+"""Scorers whose published rule decides a tie; by every other a tie is not an answer."""
 
 
 class Voted(Answer):
@@ -54,7 +54,7 @@ def with_prompt_variants(protocol: Protocol, prompts: str | PromptSet, count: in
 
     ``prompts`` is a set, the name of one that comes with the package, or a file of one. Where a sample's own question
     only says what to do (transcribe, caption, translate), the wordings take its place. Raises UsageError for a family
-    without a prompt of its own, wordings that the family cannot ask (it names each), and for more wordings than there
+    without its own prompt, wordings that the family cannot ask (it names each), and for more wordings than there
     are.
     """
     chosen = replace(prompt_set(prompts), data=())
@@ -111,8 +111,8 @@ def with_chosen_prompts(protocol: Protocol, sets: Sequence[PromptSet], data: str
             asked = with_prompt_variants(plain, prompts)
             if len(asked.openings) > 1 and all(scorer.judge for scorer in asked.scorers):
                 raise UsageError(
-                    f"{protocol.name} is read here by judges alone, who weigh the answer to one wording: ask it in the "
-                    f"first of {prompts.name} (:1), or in one drawn for each sample (:draw)"
+                    f"{protocol.name} is read here by judges only, which score the answer to one wording: ask it in "
+                    f"the first of {prompts.name} (:1), or in one drawn for each sample (:draw)"
                 )
             return asked
         except UsageError as error:
@@ -128,7 +128,7 @@ def _unquestioned(stage: Stage) -> Stage:
 
 
 def with_other_encoder(protocol: Protocol, spec: str) -> Protocol:
-    """A protocol whose family takes a text encoder, made anew with the one that ``spec`` names; any other as it is."""
+    """A protocol whose family takes a text encoder, made again with the one that ``spec`` names; any other as it is."""
     if not takes_encoder(protocol.name):
         return protocol
     other = recorded_protocol(protocol.name, {**protocol.options, ENCODER: spec})
@@ -300,7 +300,7 @@ def _vote_scorer(name: str, each: Sequence[Protocol]) -> Scorer:
 
 
 def vote(answers: Sequence[Answer], tied: str | None = None) -> Voted:
-    """The value that most of ``answers`` have; those without one are a camp of their own.
+    """The value that most of ``answers`` have; those without one are their own camp.
 
     Where the largest camps are level there is no answer ("unparsed"), or ``tied`` is it. Where most have no value, the
     answer has their most common status, the first of them among equals.

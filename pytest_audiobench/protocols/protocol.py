@@ -99,7 +99,7 @@ class Stage:
     hands them the sample without references, and of its metadata only ``fields``.
     """
     task: Task = "open"
-    """What listeners that are no language models do."""
+    """What listeners that are not language models do."""
     settings: Settings = field(default_factory=Settings)
     """How to generate."""
     role: Role = "subject"
@@ -111,7 +111,7 @@ class Stage:
     wording: int = 1
     """The number of the wording, from 1; the stages of a further one are named by :func:`at_wording`."""
     offers: Callable[[Sample], tuple[str, ...]] | None = None
-    """What listeners that are no language models choose among, where the sample itself has no choices."""
+    """What listeners that are not language models choose among, where the sample itself has no choices."""
     unchanged: bool = False
     """Whether the clips are played as they were before a perturbation: the request of the unperturbed data set."""
     rewriter_digest: str = ""
@@ -124,7 +124,7 @@ class Stage:
     """Whether the sample's first clip is played before that."""
 
     def choices(self, sample: Sample) -> tuple[str, ...]:
-        """What a listener that is no language model chooses among; nothing for any but the subject."""
+        """What a listener that is not a language model chooses among; nothing for any but the subject."""
         if self.role != "subject":
             return ()
         return sample.choices if sample.choices or self.offers is None else self.offers(self._without_answer(sample))
@@ -134,7 +134,7 @@ class Stage:
         return self.render(sample if self.role == "judge" else self._without_answer(sample), earlier)
 
     def _without_answer(self, sample: Sample) -> Sample:
-        # Built anew and not by dataclasses.replace, which takes three times as long for every sample.
+        # Built again and not by dataclasses.replace, which takes three times as long for every sample.
         metadata = _VisibleMetadata(self.name, self.fields, sample.metadata) if sample.metadata else sample.metadata
         return Sample(sample.id, sample.clips, sample.question, sample.choices, "", metadata)
 
@@ -157,8 +157,8 @@ class _VisibleMetadata(dict[str, Field]):
     def _check(self, name: str) -> None:
         if name not in self._fields:
             raise UsageError(
-                f"the stage {self._stage!r} renders its prompt from the metadata {name!r}, which might tell the "
-                f"answer: if it does not, say so with Stage(…, fields=({name!r},))"
+                f"the stage {self._stage!r} renders its prompt from the metadata {name!r}, which might contain the "
+                f"answer: if it does not, declare it with Stage(…, fields=({name!r},))"
             )
 
 
@@ -246,7 +246,7 @@ class Judging:
     of: str = ""
     """The alias of the one judge that is asked, and is played the answer's audio; "" for all who read."""
     task: Task = "open"
-    """What a judge that is no language model does."""
+    """What a judge that is not a language model does."""
     beside_clip: bool = False
     """Whether it is played the sample's first clip before the answer's audio."""
 
@@ -296,7 +296,7 @@ class Protocol:
     available: Mapping[str, Scorer]
     """Every scorer that there is for these answers, by name."""
     expects: Expects = "open"
-    """What an answer should be, so that the ways in which it fails can be told apart."""
+    """What an answer should be, so that its failures can be distinguished."""
     options: Mapping[str, Option] = field(default_factory=dict)
     """What its family was called with, so that recorded answers can be read in the same way again."""
     notes: tuple[str, ...] = ()

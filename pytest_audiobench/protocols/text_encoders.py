@@ -1,6 +1,6 @@
 """Encoders of texts: vectors whose cosine says how near two texts are in meaning.
 
-An encoder is named by a spec, and what it read is its identity, which stands in the signature of every scorer that uses
+An encoder is named by a spec, and what it read is its identity, which is in the signature of every scorer that uses
 it: numbers by different encoders are never compared.
 """
 
@@ -104,7 +104,7 @@ class TextEncoder:
 def encoder(spec: str) -> TextEncoder:
     """The encoder that ``spec`` names: ``static``, ``minilm`` or ``folder:PATH``.
 
-    Raises UsageError for another spec, and for a path that is no folder of a model.
+    Raises UsageError for another spec, and for a path that is not a folder of a model.
     """
     name, _, target = spec.partition(":")
     make = lookup(ENCODERS, name, "text encoder")
@@ -130,12 +130,12 @@ def finite_vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
 def check_folder(folder: Path) -> None:
     """Raises UsageError for what is no folder."""
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: name one that holds a sentence-transformers or model2vec model")
+        raise UsageError(f"{folder} is not a folder: name one that holds a sentence-transformers or model2vec model")
 
 
 @lru_cache(maxsize=2)
 def load_folder(folder: Path, prompt: str | None = None) -> Encoder:
-    """The model of a sentence-transformers or model2vec folder, with one of its own prompts before each text."""
+    """The model of a sentence-transformers or model2vec folder, with its own prompts before each text."""
     if missing := _folder_lacks(folder):
         raise UsageError(missing)
     package = _folder_package(folder)
@@ -178,7 +178,7 @@ def _folder(path: str) -> TextEncoder:
     if not any(folder.glob("*.json")):
         raise UsageError(f"{folder} holds no model of sentence-transformers or model2vec: no .json is there")
     prompts = _prompts(folder)
-    # Models of several tasks, as embeddinggemma, have a prompt of their own for likeness of meaning.
+    # Models of several tasks, as embeddinggemma, have their own prompt for likeness of meaning.
     prompt = "STS" if "STS" in prompts.get("prompts", {}) else None
     prefix = prompt or prompts.get("default_prompt_name") or "none"
     name = re.sub(r"[^\w.-]", "-", folder.resolve().name)

@@ -55,7 +55,7 @@ def understanding(
 
     The scorers are ``frame`` (the default; ours), ``slurp`` (which leaves out samples without a readable answer) and
     ``slurp-keep``. A sample's reference is JSON of the same form: {"intent": …, "entities": [{"type": …, "filler":
-    …}]}; SLURP's "scenario" and "action" may stand in place of "intent". Or it is an intent, a colon and SLURP's
+    …}]}; SLURP's "scenario" and "action" may are in place of "intent". Or it is an intent, a colon and SLURP's
     annotated sentence: ``alarm_set: wake me at [time : seven am]``. Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
@@ -79,7 +79,7 @@ def true_frame(sample: Sample) -> Frame:
     """The frame that the sample's reference is. Raises UsageError where it is none, or has no intent."""
     if (frame := _annotated_frame(sample.reference) or frame_in(sample.reference)) is None or not frame.intent:
         raise UsageError(
-            f"sample {sample.id!r}: its reference is no JSON of the form "
+            f"sample {sample.id!r}: its reference is not JSON of the form "
             '{"intent": …, "entities": [{"type": …, "filler": …}]}; correct the data set'
         )
     return frame

@@ -71,7 +71,7 @@ def comparisons(owner: ItemRecord | SuiteRecord, values: Sequence[Published]) ->
 
 
 def fitting(item: ItemRecord, values: Sequence[Published]) -> list[Published]:
-    """Those of ``values`` whose data set's words all stand in the item's name or data set."""
+    """Those of ``values`` whose data set's words all are in the item's name or data set."""
     words = set(_WORD.findall(f"{item.eval} {item.dataset}".lower()))
     return [value for value in values if words.issuperset(_WORD.findall(value.dataset.lower().replace("_", " ")))]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_audiobench.published_figures.registry import Published
 
 _SHARES = ("accuracy", "string_match", "following_rate")
-"""Metrics that count right answers; error rates and graded scores are no counts of samples."""
+"""Metrics that count right answers; error rates and graded scores are not counts of samples."""
 _SCALES = {"percent": 100.0, "fraction": 1.0}
 _MUCH = 0.1
 """A share of the samples that no rule leaves out without deciding the figure."""
@@ -61,7 +61,7 @@ def _impossible(values: Sequence[Published]) -> Iterator[Finding]:
             k = value.value * value.n / scale
             near = ", ".join(f"{scale * at / value.n:.{value.decimals}f}" for at in (math.floor(k), math.ceil(k)))
             says = (
-                f"{value.name}: {value.text} is no count of {value.n} samples, the nearest being {near}: "
+                f"{value.name}: {value.text} is not a count of {value.n} samples, the nearest being {near}: "
                 "a mean of parts, another number of samples, or an error"
             )
             yield Finding("impossible fraction", (value,), says)
@@ -136,7 +136,7 @@ def _soundscapes(values: Sequence[Published]) -> Iterator[Finding]:
         if swapped:
             ahead, behind = max(swapped, key=lambda pair: pair[1]["f1"].value - pair[0]["f1"].value)
             says = (
-                f"{ahead['f1'].benchmark}: {len(swapped)} of {len(pairs)} pairs of systems stand in another order by "
+                f"{ahead['f1'].benchmark}: {len(swapped)} of {len(pairs)} pairs of systems are in another order by "
                 f"f1 than by reward, {ahead['f1'].model} and {behind['f1'].model} furthest ({ahead['reward'].text} and "
                 f"{behind['reward'].text} against {ahead['f1'].text} and {behind['f1'].text}): rank by both"
             )

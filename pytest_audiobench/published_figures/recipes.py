@@ -118,7 +118,7 @@ def _of_benchmarks() -> Iterator[Recipe]:
         for task, declared in read_declarations(file).items():
             function = f"test_{(task or file.name.removesuffix(SUFFIX))}".replace("-", "_")
             for name, row in zip(_names(declared), declared.published, strict=True):
-                # What was measured under a perturbation is no figure of the benchmark.
+                # What was measured under a perturbation is not a figure of the benchmark.
                 if row.scorer is None or row.average is not None or row.perturbation is not None:
                     continue
                 case = _case(declared, row)
@@ -263,7 +263,7 @@ def reproduction(recipe: Recipe, item: ItemRecord, asked_anew: bool) -> Reproduc
     if own is not None and gives(own):
         width = 0.0 if abs(float(own.value or 0) - value) <= half else float(own.upper or 0) - float(own.lower or 0)
         is_wide = own.unit in FRACTIONS and width > _WIDEST
-        too_few = ", too few to tell" if is_wide else ""
+        too_few = ", too few to decide" if is_wide else ""
         return Reproduction("undecided" if is_wide else "reproduced", f"{printed}: {said}{counts}{too_few}")
     others = sorted((row for row in rows if row is not own and gives(row)), key=lambda row: _distance(row, value))
     if others:

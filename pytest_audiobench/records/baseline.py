@@ -14,7 +14,7 @@ LONGEST_TEXT = 2_000
 """Characters of an answer that a baseline keeps."""
 
 MOST_BYTES = 64 * 2**20
-"""A larger file is no baseline: a hundred thousand samples by two scorers take a sixth of it."""
+"""A larger file is not a baseline: a hundred thousand samples by two scorers take a sixth of it."""
 
 COMMON = "="
 """Stands in a sample's line for the prompt that most of its eval's samples were asked by."""

@@ -9,7 +9,7 @@ from pytest_audiobench.records.fields import Count, Digest, Name, Record, Time
 
 SCHEMA: Literal["audiobench.fetch/1"] = "audiobench.fetch/1"
 MOST_BYTES = 2**30
-"""A larger file is no record: one of a million files takes a sixth of it."""
+"""A larger file is not a record: one of a million files takes a sixth of it."""
 
 
 class FileRecord(Record, frozen=True, array_like=True):

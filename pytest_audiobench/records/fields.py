@@ -47,9 +47,9 @@ def plain(record: Any) -> Any:
 
 
 def builtin(value: Any) -> str | int | float:
-    """A text or a number of a class of its own, such as numpy's ``float64``, as Python's; TypeError for all else."""
+    """A text or a number of its own class, such as numpy's ``float64``, as Python's; TypeError for all else."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, (int, float)):
         return int(value) if isinstance(value, int) else float(value)
-    raise TypeError(f"{type(value).__name__} is no text, number, list or object of JSON")
+    raise TypeError(f"{type(value).__name__} is not text, number, list or object of JSON")

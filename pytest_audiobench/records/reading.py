@@ -26,7 +26,7 @@ T = TypeVar("T")
 RecordType = TypeVar("RecordType", bound=Record)
 
 LONGEST_LINE = 64_000_000
-"""Bytes. A longer line is no row of ours: answers are bounded where they enter the store."""
+"""Bytes. A longer line is not a row of ours: answers are bounded where they enter the store."""
 
 
 _WHOLE_DEPTH = 2
@@ -47,7 +47,7 @@ def read_run(path: Path) -> RunRecord:
         scorers = {(scorer.name, scorer.signature) for scorer in item.scorers}
         for metric in item.metrics:
             if metric.scorer is not None and (metric.scorer, metric.signature) not in scorers:
-                of_whom = f"{metric.scorer} ({metric.signature}), which is none of the item's scorers"
+                of_whom = f"{metric.scorer} ({metric.signature}), which is not one of the item's scorers"
                 raise UsageError(
                     f"{path}: items {short_repr(item.eval)}, metrics {short_repr(metric.name)} is by {of_whom}: "
                     f"{_RUN.remedy}"
@@ -131,10 +131,10 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
     if isinstance(schema, str) and schema.rpartition("/")[0] == expected.rpartition("/")[0]:
         raise UsageError(
             f"{name} has {known}, which another version of pytest-audiobench wrote, and this one reads {expected!r}: "
-            f"write it anew with {kind.made_by}"
+            f"write it again with {kind.made_by}"
         )
     raise UsageError(
-        f"{name} is no {kind.what}: it has {known} where {expected!r} is expected; write one with {kind.made_by}"
+        f"{name} is not a {kind.what}: it has {known} where {expected!r} is expected; write one with {kind.made_by}"
     )
 
 

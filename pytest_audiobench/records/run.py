@@ -1,6 +1,6 @@
 """run.json: one finished run, with every number and the perturbations under which it was measured.
 
-A folder without this file is a run that crashed or is still going. Nothing here is NaN: a value that is no number is
+A folder without this file is a run that crashed or is still going. Nothing here is NaN: a value that is not a number is
 None, and ``method`` says why. No path of this machine and no time enters what is hashed.
 """
 
@@ -26,7 +26,7 @@ from pytest_audiobench.records.fields import (
 )
 
 MOST_BYTES = 512 * 2**20
-"""A larger file is no run's record: samples lie in the line files."""
+"""A larger file is not a run's record: samples lie in the line files."""
 
 PASSED_OVER = " was passed over: "
 """Stands in the note of a file that holds answers and could not be read, before the reason."""

@@ -23,7 +23,7 @@ from pytest_audiobench.records.run import (
 )
 
 MOST_BYTES = 16 * 2**20
-"""A larger file is no submission: 10,000 samples read by one scorer take about one MB."""
+"""A larger file is not a submission: 10,000 samples read by one scorer take about one MB."""
 
 
 class SubmittedFigure(Record, frozen=True):

@@ -72,7 +72,7 @@ COLUMNS: Mapping[str, str] = {
     "beyond": "answers whose letter no option has",
     "missed": "answers without reasoning",
     "same": "the same answer as before (consistency)",
-    "flips": "another option, of those parsed on both sides (flip_rate)",
+    "flips": "another option, of those parsed in both runs (flip_rate)",
     "changed": "predictions that are not equal, as the study counts them (prediction_changed)",
     "drop": "the score before less that after, in points (accuracy_drop)",
     "reliance": "what the audio adds, in points (audio_reliance)",
@@ -103,7 +103,7 @@ def answer_comparisons(record: RunRecord) -> list[AnswerComparison]:
 
 
 def evals_in_tables(record: RunRecord) -> set[tuple[str, str]]:
-    """The evals, with their models, whose parse rates stand in these tables or in that of all perturbations."""
+    """The evals, with their models, whose parse rates are in these tables or in that of all perturbations."""
     summaries = [(suite.model, summary) for suite in record.suites for summary in suite.perturbations]
     evals = {(point.eval, model) for model, summary in summaries if summary.metric == SAME for point in summary.points}
     blocks = [(comparison.model, block) for comparison in answer_comparisons(record) for block in comparison.blocks]

@@ -21,7 +21,7 @@ _IN_WORDS: Mapping[str, str] = MappingProxyType(
         "out_of_range": "out of range",
     }
 )
-"""How answers of a class are called behind their number, where its name alone is no English there."""
+"""How answers of a class are called behind their number, where its name alone is not English there."""
 MOST_METRICS = 3
 """Of the headline's metrics, so many are given without each class."""
 
@@ -58,7 +58,7 @@ class FailureClass:
 
 
 def is_without(group: Mapping[str, str]) -> bool:
-    """Whether a number's group leaves a class of failures out, and is no metadata that samples share."""
+    """Whether a number's group leaves a class of failures out, and is not metadata that samples share."""
     return len(group) == 1 and group.get(WITHOUT) in FAILURES
 
 

@@ -18,7 +18,7 @@ SIGNS: Mapping[str, formatting.Sign] = {
     "rejected": formatting.Sign("·", "plain", "rejected"),
     "untested": formatting.Sign("–", "plain", "untested"),
 }
-"""A finding is no verdict: nothing fails by it."""
+"""A finding is not a verdict: nothing fails by it."""
 
 _MOST_PHRASES = 10
 _MOST_DOMAINS = 6

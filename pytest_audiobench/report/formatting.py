@@ -170,7 +170,7 @@ def no_command(text: str) -> str:
 
 
 _LONGEST_WORD = 255
-"""A longer one is no name that a file could have."""
+"""A longer one is not a name that a file could have."""
 
 
 def wrapped(line: str, indent: str = "  ") -> list[str]:

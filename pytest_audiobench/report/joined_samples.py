@@ -85,7 +85,7 @@ def played(sample: Joined) -> PredictionRow:
 
 def subject_rows(sample: Joined) -> tuple[list[PredictionRow], PredictionRow, PredictionRow]:
     """The model's own rows of a sample, the first of them, and that of its answer."""
-    # What a judge said of an answer is no answer.
+    # What a judge said of an answer is not an answer.
     rows = [row for row in sample.predictions if row.role == "subject"]
     stages = {row.stage: row for row in rows}
     return rows, rows[0], stages[first_wording_stages(stages)[-1]]

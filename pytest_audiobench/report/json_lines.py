@@ -19,7 +19,7 @@ _encode_ascii = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",
 
 
 def encode_line(row: Record) -> bytes:
-    """``row`` as one line with its end. Raises ValueError for a statistic that is no number, TypeError for what JSON
+    """``row`` as one line with its end. Raises ValueError for a statistic that is not a number, TypeError for what JSON
     has not.
     """
     if isinstance(row, ScoredRow) and row.scores is not None:
@@ -41,8 +41,8 @@ def _with_numbers(row: ScoredRow, statistics: Mapping[str, float]) -> ScoredRow:
     for name, value in statistics.items():
         # JSON has no such numbers, and a null in their place would be taken for an edited file.
         if not math.isfinite(value):
-            raise ValueError(f"{row.scorer} gives {name} = {value} for {row.sample_id!r}, which is no number")
+            raise ValueError(f"{row.scorer} gives {name} = {value} for {row.sample_id!r}, which is not a number")
     if bool not in map(type, statistics.values()):
         return row
-    # A scorer may say whether an answer is right as it compares them; true is no number of JSON.
+    # A scorer may say whether an answer is right as it compares them; true is not a number of JSON.
     return replace(row, scores={name: float(value) for name, value in statistics.items()})

@@ -21,7 +21,7 @@ MOST_LABELS = 40
 LEAST_A_LABEL = 3
 """Answers for each label; where there are fewer, questions have options of their own, and a table says nothing."""
 LONGEST_LABEL = 60
-BEYOND = "a label beyond the list"
+BEYOND = "a label outside the list"
 
 Counts: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -166,7 +166,7 @@ def _matrix(
 ) -> Counts:
     table = [[0] * shape[1] for _ in range(shape[0])]
     for (true, answer), count in counts.items():
-        # A reference that is no label of its list has no row.
+        # A reference that is not a label of its list has no row.
         if true in rows:
             table[rows[true]][columns[answer]] += count
     return tuple(map(tuple, table))

@@ -18,7 +18,7 @@ _MEASURED = (SAME_ANSWERS, "same_outcomes", "score_shift")
 @dataclass(frozen=True)
 class ConditionTable:
     """The conditions of one eval, in the order in which they were asked: each its name, then the share of texts and of
-    outcomes that changed, in per cent, and the score's shift, in points or in a unit of its own, with their intervals.
+    outcomes that changed, in per cent, and the score's shift, in points or in its own unit, with their intervals.
     """
 
     eval: str

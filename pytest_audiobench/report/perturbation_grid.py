@@ -1,6 +1,6 @@
 """Perturbations at a glance: a row for each perturbation, a column for each data set, a sheet for each metric.
 
-Suites that share perturbations (the tracks of a benchmark, each a suite of its own) are columns of one grid.
+Suites that share perturbations (the tracks of a benchmark, each its own suite) are columns of one grid.
 """
 
 from __future__ import annotations

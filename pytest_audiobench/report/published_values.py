@@ -100,7 +100,7 @@ def markdown(run: RunRecord, several: bool) -> Iterator[tuple[str, list[str]]]:
 _UNKNOWN = "unknown"
 _NO_VALUE = "–"
 _VOTE = ", the vote of {} wordings"
-"""Behind the rule of a value that is no answer's to one prompt, as every publisher's is."""
+"""Behind the rule of a value that is not answer's to one prompt, as every publisher's is."""
 
 
 def _of_averages(item: ItemRecord, metrics: Sequence[MetricRecord]) -> Iterator[PublishedValue]:

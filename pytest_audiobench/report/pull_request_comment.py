@@ -33,7 +33,7 @@ _LONGEST_TEXT = 400
 _RULES = (
     "**pass**: the upper bound of the drop is below the margin. **regressed**: the test of “the drop is at most the "
     "margin” gives p at most alpha divided by the number of lines. **inconclusive**: neither; the samples are too few "
-    "to tell. **not comparable**: the two sides do not match, or could not be asked. **improved**: a pass for which "
+    "to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**: a pass for which "
     "the test of “it is no better”, adjusted over all lines, gives q at most alpha; it makes up for no regression."
 )
 
@@ -73,7 +73,7 @@ def comment(run: Run, link: str = "") -> str:
 
     ``link`` is where the report can be opened or fetched; that of a page ending in .html is followed to its samples.
     Everything from a model or a data set is escaped: no mention, link, image or tag in it lives, and no table breaks.
-    Raises UsageError for a link that is no http address.
+    Raises UsageError for a link that is not an http address.
     """
     _check(link)
     record = run.record
@@ -108,7 +108,7 @@ def comment_without_verdict(reason: str, link: str = "") -> str:
 
 def _check(link: str) -> None:
     if link and (urlsplit(link).scheme not in ("http", "https") or set(link) & set("<>\\ \t\r\n") or len(link) > 2000):
-        raise UsageError(f"{link[:60]!r} is no link: give the http address where the report can be opened")
+        raise UsageError(f"{link[:60]!r} is not a link: give the http address where the report can be opened")
 
 
 def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]:

@@ -62,7 +62,7 @@ def collect(folder: Path, heading: RunRecord) -> RunRecord:
     notes = [*heading.notes, *_merge(folder, parts, files)]
     if lost := unfinished_parts(folder / PARTS):
         notes.append(
-            f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
+            f"{len(lost)} evals were started and not finished: their answers are in the store, their scores are missing"
         )
     with collector_paused():
         suites = _suites(parts)
@@ -112,7 +112,7 @@ def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> lis
                     if part.item.n and part.item.outcome not in ("skipped", "lost"):
                         missing[part.item.nodeid] = None
     return [
-        f"{nodeid}: some of its lines are missing, since its part was removed while the run went on"
+        f"{nodeid}: some of its lines are missing, since its part was removed while the run continued"
         for nodeid in missing
     ]
 
@@ -252,7 +252,7 @@ def whole_parts(folder: Path) -> list[Part]:
         try:
             item = msgspec.json.decode(path.read_bytes(), type=ItemRecord)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise FatalError(f"{path} is no part ({error}): remove it and run again, which asks no model") from error
+            raise FatalError(f"{path} is not a part ({error}): remove it and run again, which asks no model") from error
         parts.append(Part(path.name.removesuffix(".item.json"), item, folder))
     return parts
 

@@ -1,4 +1,4 @@
-"""Texts from outside, made safe to stand in Markdown, in JSON and in a table that a spreadsheet opens.
+"""Texts from outside, made safe to are in Markdown, in JSON and in a table that a spreadsheet opens.
 
 GitHub links and notifies from the rendered text, where an escape is gone: a zero-width space after ``@``, ``#``,
 ``www`` and the colon of an address is what holds (renovatebot/renovate#1083 and #602, dependabot/dependabot-core#3157).
@@ -20,7 +20,7 @@ _LONGEST_CELL = 300
 _LIVE = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _APART = "\N{ZERO WIDTH SPACE}"
 _UNWRITABLE = re.compile(r"(?![\r\n\t\v\f\x1c-\x1e\x85])[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters that are no white space, and halves of a surrogate pair, which no UTF-8 file holds."""
+"""Control characters that are not white space, and halves of a surrogate pair, which no UTF-8 file holds."""
 
 _BREAKS = "\r\n\t\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _HIDDEN = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -68,7 +68,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> 
 
 
 def json_text(value: Any) -> str:
-    """``value`` in ASCII. Raises ValueError for NaN and infinities, which are no JSON."""
+    """``value`` in ASCII. Raises ValueError for NaN and infinities, which are not JSON."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 

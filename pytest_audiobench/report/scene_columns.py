@@ -33,7 +33,7 @@ PUBLISHED = {
 """The metrics of the published table, by the heads of its columns."""
 
 _NARROW = {"precision": "prec", "IoU × cos": "IoU×cos", "recall": "rec", "speaker": "spk", "predicted": "pred"}
-"""Heads of columns where all of them are to stand in 80 columns of a terminal."""
+"""Heads of columns where all of them are to are in 80 columns of a terminal."""
 
 _SENTENCE_END = re.compile(r"\. (?=[A-Z])")
 

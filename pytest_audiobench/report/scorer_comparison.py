@@ -14,7 +14,7 @@ from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricReco
 from pytest_audiobench.report import formatting
 
 MANY = 3
-"""Where an eval was read by more scorers than this, or in several wordings, a table of their own shows them."""
+"""Where an eval was read by more scorers than this, or in several wordings, their own table shows them."""
 
 _LONGEST = 28
 """Characters of a wording that stand behind its row."""
@@ -183,7 +183,7 @@ def main_scorers(owner: Owner) -> set[Key]:
 
 
 def has_many_scorers(owner: Owner) -> bool:
-    """Whether an item or a suite was read by so many rules that a table of their own shows them."""
+    """Whether an item or a suite was read by so many rules that their own table shows them."""
     signatures = [scorer.signature for scorer in owner.scorers]
     return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(wording_number, signatures))
 

@@ -68,7 +68,7 @@ def _encoded(wanted: Submission, predictions: Mapping[str, str], places: Places)
     before, between, end = ("[\n", ",\n", "\n]\n") if wanted.format == "json" else ("", "\n", "\n")
     for id_, row in wanted.rows(places):
         if id_ not in predictions:
-            raise FatalError(f"the row of {id_} was not asked: the data set changed while the run went on; run again")
+            raise FatalError(f"the row of {id_} was not asked: the data set changed while the run continued; run again")
         filled = {**row, **dict.fromkeys(wanted.keys, predictions[id_])}
         yield f"{before}{json.dumps(filled, ensure_ascii=False, allow_nan=False)}".encode()
         before = between

@@ -46,7 +46,7 @@ class Judge:
         return f"{self.judging}@{self.handle.alias}"
 
     def scorers_for(self, row: RecordedRow) -> tuple[str, ...]:
-        """Those of its scorers that read such a row: what is extracted of lists and sentences stands in files alone."""
+        """Those of its scorers that read such a row: what is extracted of lists and sentences is in files alone."""
         return self.scorers if self.judging != "extract" or task_kind(row) == "classification" else ()
 
     def judging_for(self, row: RecordedRow) -> Judging:

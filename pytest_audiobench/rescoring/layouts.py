@@ -100,7 +100,7 @@ def sentences_of(passed_over: Sequence[PassedOver]) -> list[str]:
 class Source:
     """Recorded answers in a known layout.
 
-    ``rows`` reads them anew each time, an eval's one after the other; ``run`` is the record of a run of ours, where its
+    ``rows`` reads them again each time, one eval after the other; ``run`` is the record of a run of ours, where its
     answers lie beside one; ``files`` are all that is read.
     """
 
@@ -250,7 +250,7 @@ def _files_within(folder: Path) -> Iterator[Path]:
 
 
 def holds_answers(place: Path) -> bool:
-    """Whether ``place`` is a file or a folder of answers that are no run's of ours."""
+    """Whether ``place`` is a file or a folder of answers that are not run's of ours."""
     if place.is_dir():
         try:
             files, _ = _files(place)
@@ -339,5 +339,5 @@ def _unreadable(answers: AnswerFile) -> UsageError:
     if damage := answers.damage:
         return UsageError(f"{file} {damage}")
     if answers.is_binary:
-        return UsageError(f"{file} is no text in UTF-8")
+        return UsageError(f"{file} is not UTF-8 text")
     return UnknownLayout(f"{file} is neither JSON lines nor one JSON object, and no other kind that is known")

@@ -1,4 +1,4 @@
-"""What always answering the most common label would score, by every scorer of the answers that it stands beside."""
+"""What always answering the most common label would score, by every scorer of the answers that it is next to."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ConstantAnswers:
                 self._rows.append(RecordedRow(sample, {}, row.eval, row.dataset, row.model))
 
     def majority(self) -> Majority | None:
-        """What the best of the candidates scores by the headline; None where references are no shared labels."""
+        """What the best of the candidates scores by the headline; None where references are not shared labels."""
         # Withheld references are empty.
         if not self._fits or not any(truth.strip() for row in self._rows for truth in row.sample.truths):
             return None

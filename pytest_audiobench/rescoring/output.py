@@ -26,7 +26,7 @@ def write_rescored_run(
     when scoring fails.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
+        raise UsageError(f"{folder} already exists and is not empty: name an empty folder, rows are never added to")
     is_new = not folder.exists()
     (folder / run_writer.PARTS).mkdir(parents=True)
     started = time.time()

@@ -30,7 +30,7 @@ _CLOSEST = 5
 _NOISE = 1e-9
 """By how much a sum of the same numbers in another order may be another one, in relation to it."""
 _COARSEST_DIGIT = 0.01
-"""The coarsest digit that is taken for a rounded one: 0.5 is no figure that 0.54 would be printed as."""
+"""The coarsest digit that is taken for a rounded one: 0.5 is not a figure that 0.54 would be printed as."""
 
 
 class _Candidate(NamedTuple):
@@ -95,7 +95,7 @@ class OwnFigures:
         yield from (f"{of_file} {', '.join(figures)}: {verdict}" for verdict, figures in given.items())
         yield from (line if line.startswith("`") else f"{of_file} {line}" for line in missed)
         for name in self._no_numbers:
-            yield f"{of_file} {name} is no number, and was not checked"
+            yield f"{of_file} {name} is not a number, and was not checked"
         for metric, values in ({} if self._printed else self._of_rows).items():
             if len(values) < self._rows:
                 without = self._rows - len(values)

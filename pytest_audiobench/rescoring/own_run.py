@@ -99,7 +99,7 @@ def _check(rows: Collection[PredictionRow], place: str) -> None:
     for row in rows:
         # A stage's name is hashed, so that nothing in it is repaired.
         if not row.stage.isprintable():
-            raise UsageError(f"{place}: the stage {row.stage!r} of {sample_id!r} is no name: the file was edited")
+            raise UsageError(f"{place}: the stage {row.stage!r} of {sample_id!r} is not a name: the file was edited")
         if row.recipes and len(row.recipes) != len(row.audio):
             raise UsageError(f"{place}: recipes of {sample_id!r} must be one for each clip: the file was edited")
 
@@ -126,7 +126,7 @@ def _lengths(row: PredictionRow) -> tuple[float | None, ...]:
 def run_of(file: Path) -> RunRecord | None:
     """The record of the run whose predictions ``file`` holds; None where it lies alone.
 
-    Raises UsageError for a record that is none of this version's.
+    Raises UsageError for a record that is not one of this version's.
     """
     path = file.with_name(RECORD)
     return read_run(path) if file.name == FILE and path.exists() else None

@@ -74,7 +74,7 @@ class RecordedSounds:
 
 
 def _names(sample: Sample) -> list[str]:
-    """Of a sample whose clips were changed none: what was played is no file."""
+    """Of a sample whose clips were changed none: what was played is not a file."""
     if any(recipe_of(clip) is not None for clip in sample.clips):
         return []
     return [str(clip) for clip in sample.clips] or [sample.id]

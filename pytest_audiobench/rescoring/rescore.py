@@ -101,7 +101,9 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     members = Counter(item.suite for item in recorded.values())
     audio = wanted.audio if folder is not None else None
     if audio is not None and not source.plays_files:
-        results.notes.append(f"of {source.layout} nothing is played: its sounds were changed before a model heard them")
+        results.notes.append(
+            f"of {source.layout} nothing is played: its sounds were changed before they were played to a model"
+        )
         audio = None
     for (eval_, model), rows in groupby(_valid_rows(source, wanted, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
@@ -133,7 +135,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         if sounds is not None and folder is not None:
             results.notes.extend(sounds.write(folder, record))
         if texts := changed[eval_, model]:
-            results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
+            results.notes.append(f"{eval_}: {texts} texts had invalid characters or were cut")
         results.items.append(record)
         if pooled is not None and is_pooled(record):
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
@@ -147,7 +149,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         results.notes.append(f"{len(source.others)} files are of no kind that holds answers ({names})")
     if source.deeper:
         names = ", ".join(f"{file.parent.name}/{file.name}" for file in source.deeper[:_NAMED])
-        results.notes.append(f"not read, since they lie in folders of their own: {names}{_more(source.deeper)}")
+        results.notes.append(f"not read, since they are in folders of their own: {names}{_more(source.deeper)}")
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
         results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{_more(without)}")
     if not results.items:
@@ -362,7 +364,7 @@ class _Item:
         self._record = replace(self._record, warnings=list(dict.fromkeys(filter(None, notes))))
 
     def _asking_hashes(self) -> dict[str, str]:
-        """What is known of the asking; the questions themselves are hashed anew, so that an edited file shows."""
+        """What is known of the asking; the questions themselves are hashed again, so that an edited file shows."""
         known = self._old.hashes if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
@@ -430,7 +432,7 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"--family {written!r}: {pair!r} is no KEY=VALUE")
+            raise UsageError(f"--family {written!r}: {pair!r} is not a KEY=VALUE")
         text = value.strip()
         plain = int(text) if text.removeprefix("-").isdecimal() else text
         options[key.strip()] = _WORDS.get(text.lower(), plain)

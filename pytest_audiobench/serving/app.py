@@ -208,7 +208,7 @@ async def _gone_response(request: HttpRequest, error: Exception) -> HttpResponse
 class Guard:
     """Refuses what a web page of another origin sends (403), calls without the token (401; /health needs none), and, on
     a server without one, calls under a name that is not this machine's (421): a web page could otherwise reach a
-    loopback server by a domain of its own.
+    loopback server by its own domain.
     """
 
     def __init__(self, app: ASGIApp, options: ServeOptions) -> None:

@@ -21,7 +21,7 @@ from pytest_audiobench.serving.admission import Refused
 from pytest_audiobench.serving.probe import refuse_constant
 
 _PATIENCE_S = 10
-"""How long a client that was refused may go on sending."""
+"""How long a client that was refused may continue sending."""
 
 _KEY = b'"data"'
 _SHORTEST = 1024
@@ -76,7 +76,7 @@ def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:
     """The body with every long base64 value of a key "data" replaced by a short text, and the bytes by that text.
 
     Correct for any valid JSON: a quote without a backslash before it opens or closes a text, and base64 holds neither.
-    What is no valid JSON stays invalid.
+    What is not a valid JSON stays invalid.
     """
     pieces: list[memoryview | bytes] = []
     data_by_name: dict[str, bytes] = {}

@@ -53,7 +53,7 @@ def chat_question(body: Any, call: str, tasks: Tasks, speaks: bool = False) -> Q
             raise SampleError(f"{name} is not supported; leave it out")
     turns = body.get("messages")
     if not isinstance(turns, list) or not turns:
-        raise SampleError("messages is no list, or empty")
+        raise SampleError("messages is not a list, or empty")
     sounds: list[Sound] = []
     messages = [_turn(i, turn, sounds) for i, turn in enumerate(turns)]
     tokens = body.get("max_completion_tokens")

@@ -40,7 +40,7 @@ def expect(answer: Exchange, status: int) -> None:
 
 
 def json_object(answer: Exchange) -> dict[str, Any]:
-    """The body. Raises Broken when it is no JSON object."""
+    """The body. Raises Broken when it is not a JSON object."""
     try:
         value = answer.json
     except ValueError as error:
@@ -190,7 +190,7 @@ class Checker:
             raise Broken(f"loading_elapsed_sec is {quoted(elapsed)}, not a number")
         if state != "ready":
             raise Broken(f"load_status is {status!r} ({quoted(error)})")
-        return "load_status is not told" if status is None else f"load_status is {status!r}"
+        return "load_status is not reported" if status is None else f"load_status is {status!r}"
 
     def two(self) -> str:
         ids = ["check-b", "check-a"][: self.max_batch]

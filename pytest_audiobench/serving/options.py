@@ -43,11 +43,11 @@ class ServeOptions:
                 "set AUDIOBENCH_SERVE_TOKEN, or leave --host out"
             )
         if not 0 <= self.port <= 65535:
-            raise UsageError(f"--port {self.port} is no port; give one from 0 (any free one) to 65535")
+            raise UsageError(f"--port {self.port} is not a port; give one from 0 (any free one) to 65535")
         if self.max_body_bytes < _MIB or self.max_queue < 0 or not 0 < self.deadline_s < float("inf"):
             raise UsageError("--max-body-mb starts at 1, --max-queue at 0, and --deadline-s is above 0")
         if self.files is not None and not self.files.is_dir():
-            raise UsageError(f"--allow-files {self.files} is no folder")
+            raise UsageError(f"--allow-files {self.files} is not a folder")
 
     @property
     def is_loopback(self) -> bool:

@@ -41,7 +41,7 @@ def items(body: Any, lifted: Mapping[str, bytes], limits: Limits, options: Serve
     if body.get("schema_version") != SCHEMA:
         raise Refused(400, f"schema_version is {str(body.get('schema_version'))[:40]!r}; this server speaks {SCHEMA}")
     if unknown := body.keys() - _ENVELOPE:
-        raise Refused(400, f"{sorted(unknown)[0][:40]!r} is no key of {SCHEMA}")
+        raise Refused(400, f"{sorted(unknown)[0][:40]!r} is not a key of {SCHEMA}")
     requests = body.get("requests")
     if not isinstance(requests, list):
         raise Refused(400, f"requests is {kind(requests)}, not a list")
@@ -200,4 +200,4 @@ def _list(request: Mapping[str, Any], key: str) -> list[Any]:
 def _only(fields: Mapping[str, Any], known: set[str], what: str) -> None:
     for key in fields:
         if key not in known:
-            raise SampleError(f"{key[:40]!r} is no key of {what} in {SCHEMA}; it has {', '.join(sorted(known))}")
+            raise SampleError(f"{key[:40]!r} is not a key of {what} in {SCHEMA}; it has {', '.join(sorted(known))}")

@@ -45,7 +45,7 @@ class Probe:
             host, port = None, None
         # None of these repeats the URL, which may hold a password or a key.
         if not host or parts.scheme not in ("http", "https") or not url.isprintable() or " " in url:
-            raise UsageError("this is no URL of a server; write http://HOST:PORT")
+            raise UsageError("this is not a URL of a server; write http://HOST:PORT")
         if parts.username is not None or parts.query or parts.fragment:
             raise UsageError(
                 f"the URL of {host} holds a name, a password or a query; leave it out, and give a token apart"
@@ -91,4 +91,4 @@ class Probe:
 
 def refuse_constant(word: str) -> Any:
     """NaN and infinities, which JSON has not. Raises ValueError."""
-    raise ValueError(f"{word} is no JSON number")
+    raise ValueError(f"{word} is not a JSON number")

@@ -91,7 +91,7 @@ def text(value: Any, name: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise SampleError(f"{name} holds half of a surrogate pair, which is no text") from None
+        raise SampleError(f"{name} holds half of a surrogate pair, which is not text") from None
     return value
 
 

@@ -1,4 +1,4 @@
-"""One model on a thread of its own: loaded there once, asked there one batch after another."""
+"""One model on its own thread: loaded there once, asked there one batch after another."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ServedModel:
             if len(responses) != len(asks):
                 raise RuntimeError(f"{self.model.spec} gave {len(responses)} answers to {len(asks)} questions")
             for place, response in enumerate(responses):
-                if response.error is not None or not response.outputs:  # no output is no empty answer
+                if response.error is not None or not response.outputs:  # no output is not an empty answer
                     why = "the model gave no answer" if response.error is None else response.error.strip()
                     responses[place] = replace(response, outputs=(), error=why or "unknown error")
             return responses

@@ -1,4 +1,4 @@
-"""The checks of a payload against its evidence: the counts, and every value computed anew."""
+"""The checks of a payload against its evidence: the counts, and every value computed again."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def other_versions(payload: Payload) -> str:
 
 
 def _headline(payload: Payload, evidence: Contents) -> str:
-    """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
+    """What is to be said of the interval and the n of the headline; empty where they cannot be made again."""
     figure = payload.headline
     if figure is None or not is_known(figure.metric) or metric_kind(figure.metric).estimate is not_of_samples:
         return ""
@@ -161,7 +161,7 @@ def evals_read_by(
 
 
 def _value(figure: SubmittedFigure, sides: Sequence[ComparableEval]) -> float | None:
-    """The metric over the samples of the sides; None where their statistics are none of it."""
+    """The metric over the samples of the sides; None where their statistics are not among it."""
     scorer, kind = figure.scorer, metric_kind(figure.metric)
     statistics = [statistics_of(row, scorer, kind.name) for side in sides for row in side.rows]
     try:

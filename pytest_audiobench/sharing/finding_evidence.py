@@ -48,10 +48,10 @@ def top_of(findings: Sequence[SubmittedFindings], evidence: Contents) -> TopFind
 def same_findings(payload: Payload, evidence: Contents) -> tuple[bool, str] | None:
     """Whether all that was found follows from the samples' statistics, and what to say; None where nothing was found.
 
-    The split, the tests and the intervals are made anew, as ``studies/findings.py`` makes them.
+    The split, the tests and the intervals are made again, as ``studies/findings.py`` makes them.
     """
     if not {entry.eval for entry in payload.findings} <= evidence.sides.keys():
-        return False, "there are findings of an eval that is none of the suite's"
+        return False, "there are findings of an eval that is not one of the suite's"
     if payload.top_finding != top_of(payload.findings, evidence):
         return False, "it is not the first that stands, or is of other samples than those of its part"
     try:
@@ -84,9 +84,9 @@ def _checked(payload: Payload, evidence: Contents) -> tuple[bool, str] | None:
         if (place := _difference(recorded, expected, "")) is not None:
             if not (made_by := other_versions(payload)):
                 return False, f"{place[1:]} of {entry.eval} is another than its samples give"
-            unknown.append(f"{place[1:]} of {entry.eval} is another made anew, and other versions made it: {made_by}")
+            unknown.append(f"{place[1:]} of {entry.eval} is another made again, and other versions made it: {made_by}")
     count = sum(len(entry.findings) for entry in whole)
-    right = [] if len(unknown) == len(whole) else [f"{count} are what their samples give, split and tested anew"]
+    right = [] if len(unknown) == len(whole) else [f"{count} are what their samples give, split and tested again"]
     return True, "; ".join([*right, *unknown])
 
 

@@ -225,7 +225,7 @@ def _judged(error: Exception, doing: str, address: str, kind: str, token: str | 
     if isinstance(error, errors.LocalTokenNotFoundError):
         return UsageError(f"there is no token for {address}: {_LOG_IN}")
     if isinstance(error, errors.HFValidationError):
-        return UsageError(f"{doing}: that is no name of a {kind}: write it as USER/NAME")
+        return UsageError(f"{doing}: that is not a name of a {kind}: write it as USER/NAME")
     if status in _CONFLICT:
         return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
     if status is not None:

@@ -1,7 +1,7 @@
 """A table of what models did on the same data, from verified submissions.
 
-The numbers are computed anew from the samples' statistics in each submission; what it states itself was compared with
-them when it was verified. Models stand in one table where everything that was asked is the same: the evals' data,
+The numbers are computed again from the samples' statistics in each submission; what it states itself was compared with
+them when it was verified. Models are in one table where everything that was asked is the same: the evals' data,
 audio, prompts, settings and epochs, and the scorer by its signature.
 
 The rule of ranks: the best value opens the first group, and every model whose difference to it is not shown stands in
@@ -12,7 +12,7 @@ each other, in either direction, so that any false difference in a table has at 
 A model that has no value, or of which more than ``MOST_UNASKED`` of the samples could not be asked, has no rank: it
 could lead by what it was spared, and nobody could be compared with it.
 
-Where one metric does not tell enough, ``COMPANIONS`` says what stands beside it: a second metric, by which models are
+Where one metric does not tell enough, ``COMPANIONS`` says what is next to it: a second metric, by which models are
 ranked too, and one that must be above 0 in whoever has a rank. Both rankings then share alpha.
 """
 
@@ -42,7 +42,7 @@ MOST_UNASKED = MOST_UNMATCHED / 2
 
 
 class Companions(NamedTuple):
-    """What stands beside a metric in the tables by it."""
+    """What is next to a metric in the tables by it."""
 
     second: str
     """The metric that models are ranked by too."""
@@ -184,7 +184,7 @@ def _measured(report: Report, metric: str) -> Measured:
 
 
 def _task(measured: Measured) -> tuple[str, ...]:
-    """What must agree for two submissions to stand in one table."""
+    """What must agree for two submissions to are in one table."""
     payload = measured.report.submission.payload
     inputs = sorted(
         [item.eval, item.dataset, *[item.hashes.get(name, "") for name in _ASKED]] for item in payload.items

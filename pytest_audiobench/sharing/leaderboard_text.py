@@ -176,7 +176,7 @@ def _about(table: Table) -> Iterator[str]:
     yield f"{table.scorer}: {table.signature}"
     if table.companions:
         second, listening, _ = table.companions
-        yield f"data: {', '.join(_data(table))}; figures of other data or by another encoder stand in another table"
+        yield f"data: {', '.join(_data(table))}; figures of other data or by another encoder are in another table"
         yield (
             f"by {table.kind.name}, by {second}: the rank by each; as two rankings share alpha, shown is p <= alpha / "
             "(2 k (k - 1)) in this table"

@@ -81,7 +81,7 @@ def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident:
     suite_record = next(entry for entry in record.suites if (entry.name, entry.model) == (suite, model))
     hashes = suite_record.hashes
     if hashes.input_hash is None or hashes.run_hash is None or hashes.score_hash is None:
-        raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
+        raise UsageError(f"{suite} of {run.folder} has no hashes, so it could not be verified: run it again")
     evidence = _evidence(contents, record, suite_record, evident)
     # Those that the suite pools (``report/run_writer.py``).
     items = [
@@ -191,7 +191,7 @@ def prepare_submission(
 def _marks(submission: Submission) -> list[str]:
     payload = submission.payload
     failed = sum(item.scorers[0].coverage.errors for item in payload.items if item.scorers)
-    unsigned = "not signed: a leaderboard takes no submission that nobody signed (--sign KEY)"
+    unsigned = "not signed: a leaderboard takes signed submissions only (--sign KEY)"
     return [
         *([f"limited to {payload.limit} samples of each eval"] if payload.limited else []),
         *payload.missing,

@@ -26,7 +26,7 @@ def load_key(path: Path, environ: Mapping[str, str] = os.environ) -> PrivateKey:
     """The private key in ``path``: Ed25519, ECDSA or RSA, in OpenSSH's format or as PEM.
 
     A passphrase comes from ``environ`` or is asked for on the terminal. Raises UsageError, never with the passphrase in
-    it, for a file that is none of these, that others can read, or whose passphrase is wrong or nowhere to be had.
+    it, for a file that is not one of these, that others can read, or whose passphrase is wrong or nowhere to be had.
     """
     try:
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -35,7 +35,7 @@ def load_key(path: Path, environ: Mapping[str, str] = os.environ) -> PrivateKey:
     text = read_private(path) if path.suffix != ".pub" else ""
     if "PRIVATE KEY-----" not in text:
         raise UsageError(
-            f"{path} is no private key: name the file beside it without .pub, such as ~/.ssh/id_ed25519 (a key that "
+            f"{path} is not a private key: name the file beside it without .pub, such as ~/.ssh/id_ed25519 (a key that "
             "only an agent or a security token holds cannot sign here; ssh-keygen -t ed25519 -f FILE makes one)"
         )
     key = _loaded(path, text.encode(), environ)
@@ -68,12 +68,12 @@ def _loaded(path: Path, content: bytes, environ: Mapping[str, str]) -> object:
             raise UsageError(f"{path} has a passphrase, which needs bcrypt: pip install 'cryptography[ssh]'") from None
         raise UsageError(f"{path} cannot be read ({error}): make a key by ssh-keygen -t ed25519") from None
     except ValueError:
-        raise UsageError(f"{path} is no private key that can be read: it was cut or edited") from None
+        raise UsageError(f"{path} is not a private key that can be read: it was cut or edited") from None
 
 
 def _passphrase(path: Path, environ: Mapping[str, str]) -> bytes:
     if given := environ.get(PASSPHRASE):
         return given.encode()
     if not sys.stdin.isatty():
-        raise UsageError(f"{path} has a passphrase, and nobody can be asked for it: set {PASSPHRASE}")
+        raise UsageError(f"{path} has a passphrase, and it cannot be asked for here: set {PASSPHRASE}")
     return getpass(f"passphrase of {path}: ").encode()

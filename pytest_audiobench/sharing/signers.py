@@ -6,7 +6,7 @@ A line holds principals, options, the key's type and the key::
 
 The options ``namespaces``, ``valid-after`` and ``valid-before`` count. The time of a submission is its signer's word,
 and whoever stole a key would write one at which it was valid. So an expired key counts only for what was seen before,
-and what was seen when stands in a record of the reader's own: a line ``TIME SHA256`` for each payload.
+and what was seen when is in a record of the reader's own: a line ``TIME SHA256`` for each payload.
 
 A line for an authority over certificates is passed over, since certificates are not read. Whoever is no longer trusted
 is taken out of the file.

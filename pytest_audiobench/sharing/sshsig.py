@@ -33,7 +33,7 @@ FEWEST_RSA_BITS = 2048
 
 
 class UnreadableSignature(ValueError):
-    """What was given is no signature that can be checked; the message says why."""
+    """What was given is not a signature that can be checked; the message says why."""
 
 
 class Signed(NamedTuple):
@@ -78,13 +78,13 @@ def parsed_signature(armored: str) -> Signed:
     except (binascii.Error, ValueError):
         raise UnreadableSignature("what is in its armor is not base64") from None
     if not blob.startswith(_MAGIC) or blob[6:10] != _VERSION.to_bytes(4, "big"):
-        raise UnreadableSignature(f"it is no SSH signature of version {_VERSION}")
+        raise UnreadableSignature(f"it is not an SSH signature of version {_VERSION}")
     key, namespace, reserved, digest, signature = _strings(blob[10:], 5)
     algorithm, value = _strings(signature, 2)
     try:
         return Signed(key, namespace.decode(), reserved, digest.decode("ascii"), algorithm.decode("ascii"), value)
     except UnicodeDecodeError:
-        raise UnreadableSignature("its namespace or an algorithm's name is no text") from None
+        raise UnreadableSignature("its namespace or an algorithm's name is not text") from None
 
 
 def holds(signed: Signed, message: bytes) -> bool:

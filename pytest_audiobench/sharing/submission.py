@@ -26,7 +26,7 @@ from pytest_audiobench.verifier.differences import first_difference, json_excerp
 if TYPE_CHECKING:
     from pytest_audiobench.sharing.sshsig import PrivateKey
 
-_FILE = FileKind("submission", "audiobench push RUN --dry-run --output FILE", "fetch or write it anew")
+_FILE = FileKind("submission", "audiobench push RUN --dry-run --output FILE", "fetch or write it again")
 _OLD = ("audiobench.leaderboard.", "audiobench.matrix.")
 _BEGINNING = 65_536
 _SAYS_SO = re.compile(rb'"schema"\s*:\s*"audiobench\.(submission/|leaderboard\.)')
@@ -53,7 +53,7 @@ class Submission:
         try:
             content = canonical(decimals(payload))
         except UnicodeEncodeError:
-            raise UsageError("a text of the submission is no Unicode: correct --notes, --tags or --author") from None
+            raise UsageError("a text of the submission is not Unicode: correct --notes, --tags or --author") from None
         signature = None if key is None else sign(content, key)
         return cls(payload, content, hashlib.sha256(content).hexdigest(), signature)
 

@@ -66,7 +66,7 @@ class Report:
 def verify_submission(path: Path, signers: Signers | None) -> Report:
     """The submission in ``path``, verified; without ``signers`` nobody is trusted, and that is what fails.
 
-    Raises UsageError for a file that is no submission.
+    Raises UsageError for a file that is not a submission.
     """
     try:
         with path.open("rb") as file:
@@ -121,7 +121,7 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
     except ImportError:
         raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
     if not fits:
-        return fails(f"it is none of this payload by the key {signed.fingerprint}: one of them was changed")
+        return fails(f"it is not one of this payload by the key {signed.fingerprint}: one of them was changed")
     if signed.namespace != NAMESPACE:
         return fails(f"it was made for the namespace {signed.namespace[:60]!r}, and {NAMESPACE!r} counts")
     if signers is None:

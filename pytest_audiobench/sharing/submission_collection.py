@@ -53,7 +53,7 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
         # A pipe would be waited for without end.
         paths = [path for path in paths_inside if path.is_file()]
         no_files = [path.relative_to(folder) for path in paths_inside if not path.is_file()]
-        odd = [RejectedFile(str(path), "it is no file") for path in no_files]
+        odd = [RejectedFile(str(path), "it is not a file") for path in no_files]
         for _ in _bounded(named, (HubFile(str(path), path.stat().st_size, "") for path in paths)):
             pass
         return _of_files(_Source(named, folder, signers, suite), paths, odd)

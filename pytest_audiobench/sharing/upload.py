@@ -41,7 +41,7 @@ def is_repo(name: str) -> bool:
 
 
 def push(content: bytes, where: UploadTarget, hub: Hub, sleep: Callable[[float], None]) -> bool:
-    """Write ``content`` to the hub; False where just that is there already.
+    """Write ``content`` to the hub; False where just that already exists.
 
     What passes is tried ``TRIES`` times in all, with pauses by ``sleep`` that double or are as long as the hub asks.
     Before each try the hub is asked what is there, so a reply that was lost on its way makes no second commit.
@@ -51,7 +51,7 @@ def push(content: bytes, where: UploadTarget, hub: Hub, sleep: Callable[[float],
     head = with_retries(lambda: hub.head(where.repo), sleep)
     if where.private and not head.private:
         raise UsageError(
-            f"{where.repo} is there already, and everybody can see it: --private makes only a new data set private; "
+            f"{where.repo} already exists, and everybody can see it: --private makes only a new data set private; "
             "name another --repo, or make this one private on the hub"
         )
     return with_retries(lambda: _commit(content, where, hub), sleep)
@@ -66,7 +66,7 @@ def with_retries(call: Callable[[], _Found], sleep: Callable[[float], None]) -> 
             failed = error
         if number < TRIES - 1:
             sleep(_FIRST_WAIT_S * 2**number if failed.wait_s is None else failed.wait_s)
-    raise FatalError(f"{failed}, {TRIES} times in a row: try again later; what was begun counts for nothing")
+    raise FatalError(f"{failed}, {TRIES} times in a row: try again later; the partial upload is not counted")
 
 
 def _commit(content: bytes, where: UploadTarget, hub: Hub) -> bool:

@@ -27,7 +27,7 @@ FEW_RESAMPLES = 200
 FEWEST = 20
 """Samples or clusters below which percentiles of resamples were seen to hold the truth too rarely."""
 FEWEST_OF_LABEL = 5
-"""Samples or clusters of a label: fewer tell so little of its part of a mean that one more is reckoned with."""
+"""Samples or clusters of a label: fewer tell so little of its part of a mean that one more is taken into account."""
 CELLS = 4_000_000
 """Numbers held at a time, which bounds the memory."""
 _FEW_ALIKE = 8
@@ -51,7 +51,7 @@ class Rows(NamedTuple):
 
 
 class Sparse(NamedTuple):
-    """A matrix of few numbers: ``values[i]`` stands in row ``rows[i]`` and column ``columns[i]``, and 0 elsewhere."""
+    """A matrix of few numbers: ``values[i]`` is in row ``rows[i]`` and column ``columns[i]``, and 0 elsewhere."""
 
     shape: tuple[int, int]
     rows: npt.NDArray[np.intp]
@@ -145,7 +145,7 @@ class Resampling(NamedTuple):
     def reaching(self, value: Statistic, ends: Ends, rare: Ends | None = None) -> tuple[Floats, Floats]:
         """``value`` of 1,000 resamples with one more unit of either of ``ends``, by a weight drawn from exp(-w).
 
-        So is one more of each of ``rare``, by a weight of its own.
+        So is one more of each of ``rare``, by its own weight.
         """
         bounds: tuple[list[Floats], list[Floats]] = ([], [])
         for sums, generator in self._drawn():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 class Question(NamedTuple):
     """What is asked of a drop.
 
-    ``margin`` is the largest drop that is no regression, in the metric's unit; ``alpha`` the level of the one-sided
+    ``margin`` is the largest drop that is not a regression, in the metric's unit; ``alpha`` the level of the one-sided
     bound; ``level`` that of the test, alpha divided by the number of tests in the run; ``power`` the probability at
     which the detectable drop is given.
     """

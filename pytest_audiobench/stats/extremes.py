@@ -5,7 +5,7 @@ together, each sample or cluster with all that it gave (a paired bootstrap), and
 values, or for all differences of two, at once: as many standard errors to both sides as the largest deviation among
 them has in 95 % of the resamples (max-t: Westfall and Young 1993, "Resampling-based multiple testing"), widened as
 Student's t is for few. Where the truths lie in all of these, the least of the truths lies between the least lower and
-the least upper bound, and the largest difference likewise. No bound is nearer than failures can move a value of which
+the least upper bound, and the largest difference also. No bound is nearer than failures can move a value of which
 the samples show none ("rule of three", ``paired.py``).
 """
 
@@ -83,7 +83,7 @@ def extremes(
 def _reach(drawn: Floats, units: Resampling, unseen: float) -> Floats:
     """How far the bounds of each column's value lie from it, such that all hold at once."""
     errors = drawn.std(axis=0, ddof=1)
-    # A column that never moves is no part of the largest deviation, whatever floats make of its error.
+    # A column that never moves is not part of the largest deviation, whatever floats make of its error.
     moving = errors > 1e-12 * np.maximum(1.0, np.abs(drawn).max(axis=0))
     if not moving.any():
         return np.full(len(errors), unseen)

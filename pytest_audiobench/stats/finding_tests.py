@@ -7,7 +7,7 @@ an uplift passes the first step at most with probability ``DISCOVERY``, since no
 the second at most with the holdout's level, whatever the other parts do. That level is therefore
 ``ALPHA`` / (``DISCOVERY`` × parts), and any false validation among all parts has at most the probability ``ALPHA``.
 
-The permutation test deals the parts' names anew to whole clusters; it is one-sided, for a higher rate, and counts half
+The permutation test deals the parts' names again to whole clusters; it is one-sided, for a higher rate, and counts half
 of what is equal to what was found (the mid-p value, Lancaster 1961): the plain test of a few yes or no answers
 rejects half as often as it may. For clusters of several clips its levels are approximate, since no test holds exactly
 whatever the recordings of a part are like (``uplift_p``). ``benchmarks/findings.py`` measures what both steps hold.
@@ -226,7 +226,7 @@ def uplift_interval(members: Sequence[Unit], others: Sequence[Unit], seed: str) 
     """The interval for the part's rate less the others', by 2,000 resamples of clusters.
 
     The Bayesian bootstrap (Rubin 1981) of either group with one more cluster of average size, the worst there can be
-    for the bound (``stats.intervals`` says why): a group that is all right or all wrong is no certainty.
+    for the bound (``stats.intervals`` says why): a group that is all right or all wrong is not certainty.
     """
     if not members or not others:
         return none("no clips")

@@ -153,7 +153,7 @@ def linearised(
 
 
 class _Range(NamedTuple):
-    """Between what a sample's own ratio lies; ``likely`` is one that has to be reckoned with where ``most`` is open."""
+    """Between what a sample's own ratio lies; ``likely`` is one that counts where ``most`` is open."""
 
     least: float
     most: float

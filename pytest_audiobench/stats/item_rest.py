@@ -31,7 +31,7 @@ def item_rest(scores: npt.ArrayLike) -> Floats:
 def negative_by_chance(scores: npt.ArrayLike) -> float:
     """How many items would have a negative correlation if who scores what on an item were drawn by lot.
 
-    The mean of 200 draws from one seed: with few examinees, half of the items is no rare number.
+    The mean of 200 draws from one seed: with few examinees, half of the items is not a rare number.
     """
     table = _table(scores)
     rests = _rests(table)
@@ -64,7 +64,7 @@ def _correlations(table: Floats, rests: Floats) -> Floats:
     others = rests - rests.mean(axis=1, keepdims=True)
     products = (items * others).sum(axis=1)
     norms = np.sqrt((items**2).sum(axis=1) * (others**2).sum(axis=1))
-    # What is left of equal numbers by rounding is no spread.
+    # What is left of equal numbers by rounding is not a spread.
     correlations = np.full(len(table), np.nan)
     varied = norms > _ROUNDING
     correlations[varied] = np.clip(products[varied] / norms[varied], -1.0, 1.0)

@@ -6,7 +6,7 @@ below) a margin has a capital that grows with a factor of ``1 + bet * (drop - ma
 1939; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024). The capital
 is shared among bets that stay what they are, so that it depends on the pairs alone and not on their order.
 
-Ratios and clusters are looked at by the fixed-sample test at a level of its own for each look: that at which the
+Ratios and clusters are looked at by the fixed-sample test at its own level for each look: that at which the
 mixture of Robbins (1970) over a half-normal drift has grown to ``1 / level``, as in the one-sided asymptotic confidence
 sequences of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas ("Time-uniform central limit theory and asymptotic
 confidence sequences", Annals of Statistics, 2024). In an exchangeable order the means at two looks have the later one's

@@ -76,7 +76,7 @@ def flips_drop(
 ) -> Drop:
     """The drop where ``worse`` and ``better`` of ``pairs`` independent pairs lost or won ``span`` each.
 
-    ``value`` is the drop itself where pairs may have lost less than ``span``: it then stands in their place.
+    ``value`` is the drop itself where pairs may have lost less than ``span``: it then is in their place.
     """
     seen = span * (worse - better) / pairs if value is None else value
     forward, backward = Flips(pairs, worse, better), Flips(pairs, better, worse)

@@ -103,7 +103,7 @@ class Spread(NamedTuple):
     def _rare(self) -> list[tuple[float, float]]:
         """What rare cures make up for, and the probability that all samples miss them."""
         samples, span = self.failures.samples, self.failures.span
-        # Where all cures are reckoned with these are among them; of a score without a range nothing is claimed.
+        # Where all cures are taken into account these are among them; of a score without a range nothing is claimed.
         if math.isfinite(self.cures.span) or not math.isfinite(span):
             return [(0.0, 1.0)]
         shares = [RARE * step / _STEPS for step in range(_STEPS + 1)]
@@ -209,7 +209,7 @@ def studentised(
 ) -> Drop:
     """The drop ``value`` by Student's t on ``moves``; or on its standard error by a bootstrap.
 
-    ``span`` is what a sample can lose, and what it can win where ``unseen_cures`` are reckoned with. No test below the
+    ``span`` is what a sample can lose, and what it can win where ``unseen_cures`` count. No test below the
     least number of clusters at which simulations found the form to hold. Where fewer than 10 clusters differ t knows
     too little of those that might: p and bounds are then the more careful of t's and of McNemar's with clusters for
     pairs, each differing by as much as the most that any does.

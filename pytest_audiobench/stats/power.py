@@ -20,7 +20,7 @@ MOST = 10_000_000
 _ENUMERATED = 5_000
 _OUT_OF_RANGE = 4.5
 _WITHIN = 0.002
-"""How near to the exact number of samples a search ends, as a share: power is no smooth function of it."""
+"""How near to the exact number of samples a search ends, as a share: power is not a smooth function of it."""
 
 
 def t_power(effect: float, count: int, alpha: float = 0.05, sides: int = 2, degrees: int | None = None) -> float:

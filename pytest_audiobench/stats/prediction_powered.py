@@ -27,7 +27,7 @@ class Correction(NamedTuple):
     value: float
     interval: Interval
     weight: float
-    """Lambda: 0 where the judge tells nothing of the labels, near 1 where it says what they say."""
+    """Lambda: 0 where the judge is unrelated to the labels, near 1 where it agrees with them."""
 
 
 def corrected_mean(

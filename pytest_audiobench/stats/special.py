@@ -11,7 +11,7 @@ def scipy_module(name: str) -> Any:
     """The module of scipy by that name."""
     module = import_module(f"scipy.{name}")
     # numpy.f2py, which scipy imports, leaves re 50 patterns to remember, fewer than normalisers have: Python 3.11 would
-    # compile them anew for each text.
+    # compile them again for each text.
     vars(re)["_MAXCACHE"] = max(512, vars(re).get("_MAXCACHE", 0))
     return module
 

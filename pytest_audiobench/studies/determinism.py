@@ -90,7 +90,7 @@ def determinism(
             raise UsageError(f"{model.spec} has no {name} to choose: leave {name}s out")
     if clip is not None:
         if not model.planned:
-            pytest.skip(f"{model.spec} batches as it pleases: nobody can say which answers it gave together")
+            pytest.skip(f"{model.spec} forms its own batches: which answers it gave together is unknown")
         return _by_batch(evaluate, dataset, protocol, clip, batch_sizes)
     result = evaluate(dataset, protocol, samples=samples, scorers=scorers)
     if model.planned:
@@ -196,7 +196,7 @@ def _difference(
     shifts = [abs(result.estimate_of(rows) - result.estimate_of(before)) for rows in copies]
     if not all(map(math.isfinite, shifts)):
         first = next((row.answers.error for rows in [before, *copies] for row in rows if row.answers.error), "")
-        what = f"{result.headline_metric} is no number under {condition.name}"
+        what = f"{result.headline_metric} is not a number under {condition.name}"
         raise FatalError(f"{what}, so nothing can be said ({first})")
     return _Difference(
         _same(_texts, before, copies),
@@ -224,7 +224,7 @@ def _ends(metric: str, before: Sequence[ScoredSample], after: Sequence[ScoredSam
         if first.scores is not None and copy.scores is not None
     ]
     if not scored:
-        return none("no sample has a score on both sides")
+        return none("no sample has a score in both runs")
     firsts, others, clusters = zip(*scored, strict=True)
     drop = drop_of(metric_kind(metric), firsts, others, clusters if repeat(clusters) else None, Question(0.0))
     if drop.lower is None or drop.upper is None:

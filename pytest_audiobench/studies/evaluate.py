@@ -118,7 +118,7 @@ class Evaluate:
         one that this machine has the parts for, with a warning of the others; "style" those that belong to the model's
         :attr:`style` and the data set, for protocols that ask for reasoning; ``--ab-scorer`` goes before them.
 
-        Raises UsageError for a second evaluation without a name of its own, for sample ids that are not unique and for
+        Raises UsageError for a second evaluation without its own name, for sample ids that are not unique and for
         scorers that cannot be used; the test is skipped where the data is not on this machine (DataNotFound) or the
         model cannot do what is asked, and fails where a baseline is of another task.
         """
@@ -152,7 +152,7 @@ class Evaluate:
 
         ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``. A :class:`Metric` (such as
         ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method. Raises UsageError for a
-        value that is no number. NaN and infinity are kept as "no number", on which every threshold fails.
+        value that is not a number. NaN and infinity are kept as "no number", on which every threshold fails.
         """
         return self._evaluator.record(name, value, direction, unit, group)
 

@@ -14,7 +14,7 @@ MOST_SWAYED = 0.5
 """A model of which it is shown that it gives up more of its answers than this for a wrong option raises the alarm."""
 
 _FEWEST = 20
-"""Answers without the audio by which a model that listens is told from one that does not in nine of ten evals."""
+"""Answers without the audio that separate a model that listens from one that does not in nine of ten evals."""
 
 
 def require_audio(evaluator: Evaluator) -> None:

@@ -1,1 +1,1 @@
-"""Checkpoints of a training that goes on: asked as they are saved, and held to the best so far."""
+"""Checkpoints of a training that continues: asked as they are saved, and held to the best so far."""

@@ -20,7 +20,7 @@ class AudiobenchCallback(TrainerCallback):
     ``Trainer(…, processing_class=processor, callbacks=[AudiobenchCallback("evals", "-k", "emotion")])``: the processor
     is saved beside the weights, so that a checkpoint can be asked. The positional arguments are those of pytest. Each
     save becomes a run ``name-step`` under ``reports``, and the curves are drawn into ``reports/name.html``. A
-    checkpoint is held to the best so far: ``max_drop`` is the largest drop that is no regression, ``alpha`` the chance
+    checkpoint is compared with the best so far: ``max_drop`` is the non-inferiority margin, ``alpha`` the chance
     that a training whose model never becomes worse is called worse at any save. ``stop``: end the training at the
     first save that is. ``model`` is the spec to ask, in which ``{checkpoint}`` is the saved folder: for an adapter
     ``hf:BASE+{checkpoint}``, for another card ``hf:{checkpoint},device=cuda:1``.

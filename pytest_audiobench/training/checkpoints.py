@@ -37,7 +37,7 @@ TRAINER_STATE = "trainer_state.json"
 
 _CHECKPOINT = "{checkpoint}"
 _OF_ONE_PROCESS = re.compile(r"(LOCAL_|GROUP_|ROLE_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_(ADDR|PORT)|TORCHELASTIC_\w+")
-"""What torchrun tells a process of a training; a run of pytest is none of them."""
+"""What torchrun tells a process of a training; a run of pytest is not one of them."""
 
 
 class Checkpoint(NamedTuple):
@@ -101,9 +101,9 @@ class Look(NamedTuple):
     exit_status: int
     """Of its run of pytest."""
     missing: Sequence[str]
-    """Why it is no measurement, a sentence each; empty where it is one."""
+    """Why it is not a measurement, a sentence each; empty where it is one."""
     track: Track | None
-    """The curves up to it; None for the first, and where it is no measurement."""
+    """The curves up to it; None for the first, and where it is not a measurement."""
 
     @property
     def own_curves(self) -> list[Curve]:
@@ -126,10 +126,10 @@ class Look(NamedTuple):
         if self.missing:
             yield f"step {self.checkpoint.label}: not measured: {self.missing[0]}"
         elif self.track is None:
-            yield f"step {self.checkpoint.label}: the first; the next is held to it"
+            yield f"step {self.checkpoint.label}: the first; the next is compared with it"
         else:
             rows = [self._cells(self.track, curve) for curve in self.own_curves]
-            head = (f"step {self.checkpoint.label}, beside the best so far", "value", "drop", "of", "")
+            head = (f"step {self.checkpoint.label}, against the best so far", "value", "drop", "of", "")
             yield from table_lines(head, (), [("", rows)])
 
     def _cells(self, curves: Track, curve: Curve) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class Follower:
     """Asks the checkpoints of one training by runs of pytest, which are called ``name-step``.
 
     ``model`` is a spec in which ``{checkpoint}`` stands for the folder; ``arguments`` are those of pytest. ``page`` is
-    drawn anew behind each look.
+    drawn again behind each look.
     """
 
     name: str
@@ -248,7 +248,7 @@ class Follower:
 
 
 def _missing(run: Path, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Why a finished run is no measurement of the checkpoint, a sentence each."""
+    """Why a finished run is not a measurement of the checkpoint, a sentence each."""
     record, alias = load_run(run).record, _alias(checkpoint)
     measured = any(item.scorers and not item.control for item in record.items if item.model == alias)
     return missing_parts(record, alias) or (() if measured else ("no eval of it was measured",))

@@ -26,7 +26,7 @@ _COPIES = (
     *("packs", "profile", "model", "seed", "prompt_version", "parser_version", "prompt_ensemble", "prompt_source"),
     "prompt_paraphrases_used",
 )
-"""Members of a sound run that stand in its hashed config too."""
+"""Members of a sound run that are in its hashed config too."""
 _CLOSE = 1e-12
 _MOST_MANIFEST = 16_000_000
 _ALL = (

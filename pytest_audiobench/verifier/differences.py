@@ -24,7 +24,7 @@ MISSING = Missing()
 
 
 class Difference(NamedTuple):
-    """``before`` and ``after`` are what stands at ``path``; :data:`MISSING` where that side has nothing there."""
+    """``before`` and ``after`` are what is at ``path``; :data:`MISSING` where that side has nothing there."""
 
     path: str
     before: Any

@@ -32,14 +32,14 @@ _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
 _NOT_COVERED = (
     "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, report.html; a "
-    "run whose every hash was made anew holds too: a signature says who made it"
+    "run whose every hash was made again holds too: a signature says who made it"
 )
 
 
 def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification:
     """Recompute what the files of a run tell; ``run`` is its folder, or a name under ``reports``.
 
-    Raises UsageError where there is no run, and where its run.json is none of this version's.
+    Raises UsageError where there is no run, and where its run.json is not one of this version's.
     """
     loaded = load_run(run, reports)
     try:
@@ -89,7 +89,7 @@ class _Run:
                 if (key := _key(sample_rows[0])) in self._twice:
                     continue
                 if key not in items:
-                    raise ValueError(f"{key[0]!r} by {key[1]!r} is no measured eval of run.json")
+                    raise ValueError(f"{key[0]!r} by {key[1]!r} is not a measured eval of run.json")
                 items[key].add(sample_rows)
         except FatalError as error:
             self._files.append(fails(path.name, str(error)))
@@ -98,7 +98,7 @@ class _Run:
             self._files.append(fails(path.name, f"it cannot be read ({error.strerror})"))
             return {}
         except ValueError as error:
-            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are none of this run: {error}"))
+            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are not among this run: {error}"))
             return {}
         self._files.append(ok(path.name))
         return items

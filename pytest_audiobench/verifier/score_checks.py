@@ -40,7 +40,7 @@ Key: TypeAlias = tuple[str, str]
 
 _PACKAGES = ("pytest-audiobench", "numpy", "scipy", "jiwer", "sacrebleu")
 _CLOSE = 1e-9
-"""Relative. Another release of a library may sum in another order, which is no finding."""
+"""Relative. Another release of a library may sum in another order, which is not a finding."""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def test_weights_are_digested_by_the_same_memory(tmp_path: Path) -> None:
     assert remembered(memory) == [(digest, None)]
 
 
-@pytest.mark.parametrize("content", [b"this is no database, it is a text of some length" * 100, b""])
+@pytest.mark.parametrize("content", [b"this is not a database, it is a text of some length" * 100, b""])
 def test_a_damaged_memory_is_done_without(tmp_path: Path, content: bytes) -> None:
     memory = tmp_path / "audio.sqlite"
     memory.write_bytes(content)

@@ -240,7 +240,7 @@ def test_what_is_no_number_once_it_is_resampled_is_refused_however_a_clip_is_mad
     for clip in loud_clips(tmp_path, level).values():
         message = refusal_at(clip, 11_025)
         assert "samples are not a number" in message
-    with pytest.raises(AudioError, match=r"mine: .* once it is at 11025 Hz: its level is far beyond \[-1, 1\]"):
+    with pytest.raises(AudioError, match=r"mine: .* once it is at 11025 Hz: its level is far outside \[-1, 1\]"):
         decode_bytes("mine", (tmp_path / "loud.wav").read_bytes(), 11_025, None)
 
 

@@ -2,7 +2,7 @@
 
 ``golden.json`` holds the SHA-256 of the samples: under ``everywhere`` those that depend on nothing but arithmetic, and
 under a library's name, release and machine those that come out of it. A definition that changed gets a new version and
-a case of its own; the digests of the old one stay. ``python tests/audio/test_golden.py`` adds the cases and the
+its own case; the digests of the old one stay. ``python tests/audio/test_golden.py`` adds the cases and the
 libraries that the file lacks, and changes no digest that it has.
 """
 

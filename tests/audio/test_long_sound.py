@@ -127,7 +127,7 @@ def test_a_long_recording_that_is_cut_off_damaged_or_no_number_is_refused_in_a_s
     assert refusal("nan.wav").startswith("long:nan.wav: 10 of 8389608 samples are not a number and 0 are infinite;")
     samples[-10:] = 2.7e38 * (-1.0) ** np.arange(10)
     soundfile.write(root.folder / "loud.wav", samples, RATE_HZ, subtype="FLOAT")
-    assert "once it is at 16000 Hz: its level is far beyond [-1, 1]" in refusal("loud.wav")
+    assert "once it is at 16000 Hz: its level is far outside [-1, 1]" in refusal("loud.wav")
 
 
 @pytest.mark.parametrize("frames", [1, 1000, 16_000, 100_001])
@@ -166,7 +166,7 @@ def test_room_is_never_overdrawn_and_what_is_larger_than_all_of_it_gets_its_turn
 
 
 def peak_bytes(script: str, folder: Path) -> tuple[list[str], int]:
-    """What ``script`` prints in a process of its own, and the most memory that process had."""
+    """What ``script`` prints in its own process, and the most memory that process had."""
     script = (
         "import sys; from pathlib import Path; from concurrent.futures import ThreadPoolExecutor\n"
         "from pytest_audiobench.audio import edits\n"

@@ -213,8 +213,8 @@ def test_a_seed_is_on_record_where_something_is_drawn_and_nowhere_else():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: edits.mask(101), "percent=101 is no share of a clip; give a number from 0 to 100"),
-        (lambda: edits.mask(-0.5), "percent=-0.5 is no share"),
+        (lambda: edits.mask(101), "percent=101 is not a share of a clip; give a number from 0 to 100"),
+        (lambda: edits.mask(-0.5), "percent=-0.5 is not a share"),
         (lambda: edits.mask(float("nan")), "percent=nan is not a finite number"),
         (lambda: edits.mask("lots"), "percent=lots is not a finite number"),
         (lambda: edits.mask(None), "percent=None is not a finite number"),

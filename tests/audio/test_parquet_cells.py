@@ -36,7 +36,7 @@ COLUMNS = {
 
 @pytest.fixture
 def use_spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int], CellSpool]:
-    """Puts an empty spool of so many bytes in the place of the process's, in a folder of its own."""
+    """Puts an empty spool of so many bytes in the place of the process's, in its own folder."""
     (tmp_path / "spool").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spool"))
 

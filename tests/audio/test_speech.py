@@ -39,7 +39,7 @@ print(json.dumps(said))
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own for what is said in a test."""
+    """Its own folder for what is said in a test."""
     monkeypatch.setattr(utterances, "_FOLDERS", [])
     utterances.store_in(tmp_path / "speech")
     return tmp_path / "speech"

@@ -95,7 +95,7 @@ UNKNOWN = [*ROWS[:-1], {**ROWS[-1], "output": "unicorn"}]
     [
         ({"keep": 0.9}, "shard_esc50.parquet: not a whole Parquet file"),
         ({"count": 400}, f"shard*.parquet has {len(ROWS)} rows of beans_zero/esc50, which has 400; fetch it again"),
-        ({"rows": UNKNOWN}, f"sample '{ROWS[-1]['id']}': its truth 'unicorn' is none of the task's labels (dog, "),
+        ({"rows": UNKNOWN}, f"sample '{ROWS[-1]['id']}': its truth 'unicorn' is not one of the task's labels (dog, "),
     ],
     ids=["cut", "count", "label"],
 )
@@ -112,7 +112,7 @@ def test_a_set_that_is_not_whole_is_said_so_before_anything_is_asked(forks, tmp_
         ([0.1, float("nan")], "1 of 2 samples are not a number and 0 are infinite; repair it or leave it out"),
         ([0.1, float("-inf")], "0 of 2 samples are not a number and 1 are infinite; repair it or leave it out"),
         ([0.1, None], "1 of its samples are null; repair it or leave it out"),
-        ([], "no sound in it (zero frames); leave it out, or fetch or edit it anew"),
+        ([], "no sound in it (zero frames); leave it out, or fetch or edit it again"),
         (None, "no audio in it (null); leave the row out"),
     ],
     ids=["nan", "inf", "null", "empty", "none"],

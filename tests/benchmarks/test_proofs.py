@@ -39,7 +39,7 @@ TASKS = {
 }
 """The words that select benchmarks by ``-m``: a new one is added here, once no other means the same."""
 OTHER_NAMES = {"mandarin": "chinese"}
-"""Names of languages for which another stands in all files."""
+"""Names of languages for which another is in all files."""
 
 
 @cache

@@ -112,7 +112,7 @@ def test_cases_in_a_file_of_lines_are_not_passed_over_in_silence(tmp_path, capsy
     write(tmp_path, [WER])
     (tmp_path / "lines.jsonl").write_text(f"{json.dumps(WER)}\n" * 2)
     assert main(["conformance", str(tmp_path)]) == 1
-    assert "lines.jsonl               it is no JSON: Extra data" in capsys.readouterr().out
+    assert "lines.jsonl               it is not JSON: Extra data" in capsys.readouterr().out
 
 
 def test_a_folder_that_is_not_there_is_a_mistake(tmp_path, capsys):

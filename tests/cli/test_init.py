@@ -42,7 +42,7 @@ def written(name):
 
 
 def asked(forks, *files):
-    """The items of a run of the files by the bundled baseline, in a process of its own."""
+    """The items of a run of the files by the bundled baseline, in its own process."""
     options = ["-q", "-p", "no:cacheprovider", "--ab-run=own"]
     run = forks.pytest([*options, *files], environment={**os.environ, "COLUMNS": "80"})
     assert run.returncode == 0, run.stdout + run.stderr
@@ -93,7 +93,7 @@ def test_folders_are_classes(here, capsys):
 def test_recordings_that_nothing_is_known_of_are_listed_for_their_answers(here, capsys):
     sounds("loose/b.wav", "loose/a.wav")
     said = " ".join(init(capsys, "loose", code=1).split())
-    assert "loose holds 2 recordings and nothing that says what is true of them" in said
+    assert "loose holds 2 recordings and no file with their answers" in said
     assert Path("loose/labels.csv").read_text().split() == ["audio,answer", "a.wav,", "b.wav,"]
     assert not Path("loose.audiobench.toml").exists()
     assert "has an empty answer in every row: fill them in" in init(capsys, "loose", code=4)

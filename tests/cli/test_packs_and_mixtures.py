@@ -91,7 +91,7 @@ def test_an_archive_is_unpacked_where_it_is_then_found(home, tmp_path, capsys):
 @pytest.mark.parametrize("size", ["nan", "inf", "-1", "0"])
 def test_a_size_that_is_none_is_refused_by_name(home, capsys, size):
     assert main(["packs", "--unpack", "field.zip", "--to", "packs", "--most-gb", size]) == 4
-    assert f"--most-gb {float(size):g} is no size" in said(capsys)
+    assert f"--most-gb {float(size):g} is not a size" in said(capsys)
 
 
 def test_a_preview_writes_what_an_eval_would_play(home, capsys):
@@ -126,7 +126,7 @@ def test_one_of_several_recipes_is_named(home, capsys):
         (["--labels", "hum+hush"], "clip 2 of 2 is silent"),
         (["--labels", "hush"], "silent"),
         (["--labels", "hum+bep"], "the mixture 'hum+bep': the pack home has no label 'bep'; did you mean 'beep'?"),
-        (["--labels", "hum@x"], "is no label with a level in dB"),
+        (["--labels", "hum@x"], "is not a label with a level in dB"),
         (["--recipes", "none.yaml"], "there is no file none.yaml; correct the path"),
     ],
 )
@@ -149,4 +149,4 @@ def test_an_archive_that_would_be_a_pack_that_cannot_be_used_is_not_unpacked(hom
 def test_a_folder_whose_name_no_pack_can_have_is_listed_with_the_reason(home, capsys):
     home.rename(home.with_name("my home"))
     assert main(["packs", "--data", "packs=packs"]) == 0
-    assert "skipped: 'my home' is no name of a pack" in said(capsys)
+    assert "skipped: 'my home' is not a name of a pack" in said(capsys)

@@ -41,7 +41,7 @@ def test_make_writes_no_folder_twice(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert make(tmp_path / "made", "--mp3") == 0
     assert soundfile.info(tmp_path / "made" / "clip_000.mp3").samplerate == 16_000
     assert make(tmp_path / "made") == 4
-    assert "is there and not empty" in capsys.readouterr().err
+    assert "exists and is not empty" in capsys.readouterr().err
 
 
 def test_look_counts_what_is_in_clips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def test_look_names_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "made" / "clip_001.json").write_text("{}", encoding="utf-8")
     assert main(["soundscape", "look", str(tmp_path / "made")]) == 1
     out = capsys.readouterr().out
-    assert "clip_001.json: clip_id is no text" in out
+    assert "clip_001.json: clip_id is not text" in out
     assert "clips     short: 2" in out
 
 
@@ -100,7 +100,7 @@ def test_look_counts_what_is_in_pools(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["look", "nowhere"], "nowhere is no folder"),
+        (["look", "nowhere"], "nowhere is not a folder"),
         (["look", "."], "holds neither answer keys of clips nor pools"),
         (["make", "--out", "a", "--pools", "."], "the other layers are burst, sfx, music, ambience"),
         (["make", "--out", "a", "--profile", "larg"], "there is no profile 'larg'"),

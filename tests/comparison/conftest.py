@@ -64,7 +64,7 @@ class Scripted:
 
 
 def samples(count: int, prefix: str = "s", **changes: Any) -> list[Sample]:
-    """``count`` samples, each of a clip of its own; the right option is the first."""
+    """``count`` samples, each of its own clip; the right option is the first."""
     made = [
         Sample(
             id=f"{prefix}{number:03d}",

@@ -171,7 +171,7 @@ def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiob
         ("--scorers", "leters", "no eval has the scorer 'leters'; there is letters"),
         ("--groups", "speaker", "no eval has the group 'speaker'; there is hop"),
         ("--eval", "birds*", "no eval of a, b matches 'birds*'"),
-        ("--max-drop", "1%", "'1%' is no margin"),
+        ("--max-drop", "1%", "'1%' is not a margin"),
         ("--model", "x*", "nothing named has a model that matches 'x*'"),
     ],
 )
@@ -197,7 +197,7 @@ def test_a_level_that_is_none_is_refused(lab, audiobench, level, capsys):
     with pytest.raises(SystemExit) as ended:
         audiobench("compare", "a", "b", "--alpha", level)
     assert ended.value.code == 2
-    assert "is no level" in capsys.readouterr().err
+    assert "is not a level" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("out", ["nowhere/c.csv", "."])
@@ -302,7 +302,7 @@ def test_they_are_compared_all_the_same_where_that_is_allowed_and_the_header_say
     allowed = ("--allow-mismatch", component, "--allow-mismatch", "prompts", "--allow-mismatch", "protocols")
     code, out, _ = audiobench("compare", "a", "b", *allowed)
     assert code == 0
-    assert f"NOT THE SAME {component.upper()}, compared all the same" in out
+    assert f"NOT THE SAME {component.upper()}, compared anyway" in out
     assert out.index("NOT THE SAME") < out.index("worse")
     (line,) = lines(audiobench, "a", "b", *allowed)
     assert line["pairs"] == (39 if kind == "gone" else 40)
@@ -425,7 +425,7 @@ def test_of_a_baseline_without_texts_digests_are_told(lab, audiobench):
     assert "hashes.prompts: samples[" in err
     lab.run("c", **changed("metadata")(lab))
     _, _, err = audiobench("compare", "main.json", "c", "--allow-mismatch", "prompts", "--allow-mismatch", "protocols")
-    assert "hashes.data differs; the texts are not kept on both sides, so the field cannot be told" in err
+    assert "hashes.data differs; the texts are not kept in both runs, so the field is unknown" in err
 
 
 # --- as a gate

@@ -73,7 +73,7 @@ def test_the_models_noise_floor_is_taken_where_it_was_measured_and_flips_given_g
     assert found["flips"] == pytest.approx(0.05)
     assert found["flips_from"] == "the model's noise floor"
     assert rows(audiobench, "good", "--drop", "3pp", "--flips", "0.01")["calls/digits"]["flips_from"] == "given"
-    # Another text with the same score is no flip.
+    # Another text with the same score is not a flip.
     reports.edit("good", lambda record: record["models"][0].update(noise={**noise, "same_outcomes": 0.97}))
     assert rows(audiobench, "good", "--drop", "3pp")["calls/digits"]["flips"] == pytest.approx(0.03)
 
@@ -123,7 +123,7 @@ def test_samples_of_one_recording_are_worth_less_than_as_many_of_their_own(lab, 
 def test_where_flips_dominate_more_samples_are_no_remedy(lab, audiobench):
     lab.run("a")
     found = rows(audiobench, "a", "--drop", "1.1pp", "--flips", "30%")["animals/all"]
-    assert "more samples are no remedy: 30 % of the scores flip for no reason" in found["note"]
+    assert "more samples do not help: 30 % of the scores flip for no reason" in found["note"]
 
 
 def test_a_drop_within_the_margin_is_never_seen(lab, audiobench):
@@ -152,7 +152,7 @@ def test_markdown_and_csv_hold_the_same_rows(reports, audiobench):
     found = list(csv.DictReader(io.StringIO(out)))
     assert [one["eval"] for one in found] == ["calls/digits", "calls/words"]
     _, out, _ = audiobench("power", "good", "--drop", "2pp", "--format", "markdown")
-    assert "| eval | n | clusters | flips | sees | needed |" in out
+    assert "| eval | n | clusters | flips | MDE | needed |" in out
     assert "| calls/digits accuracy | 80 |" in out
 
 
@@ -167,7 +167,7 @@ def test_a_hostile_name_moves_no_cursor_and_is_no_formula(lab, audiobench):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["good", "--drop", "2%"], "'2%' is no margin"),
+        (["good", "--drop", "2%"], "'2%' is not a margin"),
         (["nowhere", "--drop", "2pp"], "there is no baseline 'nowhere'"),
         (["good", "--drop", "2pp", "--eval", "sakura*"], "no eval of the run good matches 'sakura*'"),
         (["good", "--drop", "2pp", "--metric", "bleu"], "no eval here measures 'bleu'; they measure accuracy"),

@@ -41,7 +41,7 @@ def test_a_pattern_of_a_users_finds_what_words_do_not():
     assert step("lr3e-4_s0099", by_pattern(r"_s(\d+)")) == 99
 
 
-@pytest.mark.parametrize(("pattern", "said"), [("(", "is no regular expression"), (r"step-\d+", "has no group")])
+@pytest.mark.parametrize(("pattern", "said"), [("(", "is not a regular expression"), (r"step-\d+", "has no group")])
 def test_a_pattern_that_is_none_is_refused(pattern, said):
     with pytest.raises(UsageError, match=said):
         by_pattern(pattern)

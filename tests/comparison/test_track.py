@@ -232,7 +232,7 @@ def test_one_run_is_no_track(lab, audiobench):
         (["."], ". holds no run"),
         (["reports", "--metric", "wer"], "no eval has the metric 'wer'; there is accuracy"),
         (["reports", "--eval", "x"], "matches 'x'"),
-        (["reports", "--step", "("], "is no regular expression"),
+        (["reports", "--step", "("], "is not a regular expression"),
         (["reports", "--model", "x"], "a track needs two finished runs"),
     ],
 )
@@ -265,4 +265,4 @@ def test_a_long_track_keeps_three_runs_at_a_time():
 def test_a_usage_error_is_what_a_bad_margin_is(training, audiobench):
     code, _, err = audiobench("track", "reports", "--max-drop", "1%")
     assert code == 4
-    assert "is no margin" in err
+    assert "is not a margin" in err

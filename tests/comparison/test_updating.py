@@ -142,7 +142,7 @@ def test_a_run_that_is_not_whole_is_refused_with_what_it_lacks(said, reports):
     reports.edit("good", stop)
     code, text = said("update", "good")
     assert code == 4
-    assert "the run good is not whole" in text
+    assert "the run good is incomplete" in text
     assert text.endswith(
         "it lacks:\n"
         "  stopped early: 3 evals were not run\n"
@@ -173,7 +173,7 @@ def test_what_is_no_baseline_is_not_overwritten(said):
     Path("README.md").write_text("# mine\n")
     code, text = said("update", "good", "--out", "README.md")
     assert code == 4
-    assert text.startswith("audiobench: README.md is no baseline: write one with")
+    assert text.startswith("audiobench: README.md is not a baseline: write one with")
     assert Path("README.md").read_text() == "# mine\n"
 
 

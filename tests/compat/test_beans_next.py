@@ -109,7 +109,7 @@ def test_truths_of_another_run_are_refused(tmp_path):
 
 def test_a_row_of_another_layout_is_refused(tmp_path):
     file = write(tmp_path / "scored_predictions.jsonl", scored("a", "x", "x"), {"id": 1})
-    with pytest.raises(UsageError, match="line 2 is no row of BEANS-Next"):
+    with pytest.raises(UsageError, match="line 2 is not a row of BEANS-Next"):
         list(read(file))
 
 

@@ -208,7 +208,7 @@ def test_letters_reasoning_and_accuracy_are_the_studys(written):
         "raw_model_outputs": ["It meows. So the answer is (A) cat"],
         "accuracy": 1.0,
     }
-    assert (other["predicted_letters"], other["accuracy"]) == ([None], 0.0)  # (E) is no option
+    assert (other["predicted_letters"], other["accuracy"]) == ([None], 0.0)  # (E) is not an option
     assert rows_of(own / "baseline_animal_NO_REAS.jsonl")["sakura_animal_0_single"]["reasoning"] == [""]
     forced = rows_of(own / "baseline_animal_REAS_condition.jsonl")
     assert "sakura_animal_0_multi" not in forced  # "(B) dog" has no reasoning
@@ -238,7 +238,7 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
     ]
     assert other.notes == [
         "other/digits[reverb] was not written: the study has no place for the perturbation reverb",
-        "other/two_turns was not written: the study's files have no place for reasoning in a turn of its own",
+        "other/two_turns was not written: the study's files have no place for reasoning in its own turn",
     ]
     with pytest.raises(UsageError, match="no rule for answers in the style 'plain'"):
         write_study(suite / "reports" / "other", tmp_path / "runtime", "runtime")
@@ -312,9 +312,9 @@ def rows_of_made(made):
 
 def test_a_folder_that_holds_something_and_a_run_that_is_none_are_refused(written, tmp_path):
     run, folder, _ = written
-    with pytest.raises(UsageError, match="already and not empty"):
+    with pytest.raises(UsageError, match="already exists and is not empty"):
         write_study(run, folder)
-    with pytest.raises(UsageError, match="no finished run"):
+    with pytest.raises(UsageError, match="not a finished run"):
         write_study(tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

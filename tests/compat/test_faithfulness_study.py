@@ -110,9 +110,9 @@ def test_a_folder_of_data_sets_is_a_data_root_as_well(tmp_path):
     ("changes", "said"),
     [
         ({"audio_path": "{DATA_ROOT}/../../etc/passwd"}, "leaves its folder"),
-        ({"audio_path": None}, "no row of the study's manifests"),
+        ({"audio_path": None}, "not a row of the study's manifests"),
         ({"choices": "sheep or cat", "choices_list": None}, "not lettered from"),
-        ({"answer": "a cow", "true_letter": "Z"}, "none of the options"),
+        ({"answer": "a cow", "true_letter": "Z"}, "not one of the options"),
         ({"question": 3}, "must be texts"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path, changes, said):
 def test_a_data_set_without_a_manifest_is_not_here(tmp_path):
     with pytest.raises(DataNotFound, match=r"emotion_manifest\.jsonl.*--ab-data=faithfulness=FOLDER"):
         faithfulness_study("emotion").read(places(faithfulness=home(tmp_path)))
-    with pytest.raises(UsageError, match="no name of a data set"):
+    with pytest.raises(UsageError, match="not a data set of the study"):
         faithfulness_study("../animal")
 
 
@@ -206,5 +206,5 @@ def test_a_track_that_leads_out_of_the_folder_is_refused(tmp_path):
     change = rendering("mask", 20).prepare(places(faithfulness=folder))
     with pytest.raises(UsageError, match="leaves its folder"):
         change([replace(one, metadata={"track": "../.."})])
-    with pytest.raises(UsageError, match="no plain file"):
+    with pytest.raises(UsageError, match="not a plain file"):
         change([replace(one, clips=(one.clips[0].edited(edits.silence()),))])

@@ -191,4 +191,4 @@ def test_every_layout_is_compared_as_it_stands_and_survives_whatever_is_done_to_
 def test_a_file_in_another_encoding_is_told_with_the_place(tmp_path, capsys):
     (tmp_path / "broken.json").write_bytes('["café"]'.encode("latin-1"))
     assert main(["conformance", str(tmp_path)]) == 1
-    assert "it is no text in UTF-8, from byte 6 on" in " ".join(capsys.readouterr().out.split())
+    assert "it is not UTF-8 text, from byte 6 on" in " ".join(capsys.readouterr().out.split())

@@ -87,7 +87,7 @@ READ_OTHERWISE = {
     "BC19.5": "two species are named: no answer is guessed",
     "BC19.6": "two species are named: no answer is guessed",
 }
-"""Texts that ours reads otherwise though the record has no mark at them, and why that is no defect of ours."""
+"""Texts that ours reads otherwise though the record has no mark at them, and why that is not a defect of ours."""
 
 
 @pytest.mark.skipif(not FILE.is_file(), reason="the reference cases are not on this machine (../shared/conformance)")

@@ -177,7 +177,7 @@ def sakura_json() -> Layout:
             (f"data/Animal/audio/{row.get('file')}", {name: row[name] for name in row if name != "file"})
             for row in rows
         ]
-        # An object with one name twice is no dict.
+        # An object with one name twice is not a dict.
         members = ", ".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries)
         path = folder / "data" / "Animal" / "metadata.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -433,7 +433,7 @@ def nsynth() -> Layout:
         )
 
     def write(folder: Path, rows: Sequence[Row]) -> None:
-        # An object with one name twice is no dict.
+        # An object with one name twice is not a dict.
         members = ", ".join(f'"{row.get("note_str")}": {json.dumps(row)}' for row in rows)
         path = folder / "nsynth-test" / "examples.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -506,7 +506,7 @@ class _LibriSpeech(Layout):
 def gigaspeech() -> Layout:
     """``GigaSpeech.json`` of github SpeechColab/GigaSpeech: ``{audios: [{aid, path, source, category, segments: [{sid,
     speaker, begin_time, end_time, text_tn, subsets}]}]}``, a recording in one .opus. Texts have the tags <COMMA>,
-    <PERIOD>, <QUESTIONMARK> and <EXCLAMATIONPOINT>; a text that is <SIL>, <MUSIC>, <NOISE> or <OTHER> is no speech.
+    <PERIOD>, <QUESTIONMARK> and <EXCLAMATIONPOINT>; a text that is <SIL>, <MUSIC>, <NOISE> or <OTHER> is not speech.
     """
     tags = ("<COMMA>", "<PERIOD>", "<QUESTIONMARK>", "<EXCLAMATIONPOINT>")
     garbage = ("<SIL>", "<MUSIC>", "<NOISE>", "<OTHER>")

@@ -280,7 +280,7 @@ def test_a_perturbation_looks_at_its_folder_once_for_all_samples(places, monkeyp
 
 @pytest.mark.parametrize("dose", [float("nan"), float("inf"), "5", None, 10**400, 1e200, 1e-200])
 def test_a_dose_that_is_no_finite_number_is_a_mistake(dose):
-    with pytest.raises(UsageError, match="is no number that a curve can be drawn over"):
+    with pytest.raises(UsageError, match="is not a number to draw a curve over"):
         ladder("white", dose)
 
 
@@ -301,7 +301,7 @@ def test_a_dose_of_any_kind_of_number_is_a_float():
         ({"name": "sur\udc80"}, "the name"),
         ({"family": "\x1b[31m"}, "the family"),
         ({"unit": "dB\n"}, "the unit"),
-        ({"dose": float("nan")}, "the dose nan of x is no number"),
+        ({"dose": float("nan")}, "the dose nan of x is not a number"),
         ({"harder": "up"}, "harder='up' of the perturbation x"),
     ],
 )

@@ -95,10 +95,10 @@ def test_milder_is_what_is_less_in_one_aspect_and_the_same_in_all_others():
     ("ranges", "message"),
     [
         ({}, "nothing to draw"),
-        ({"snr_db": 12}, "is no range"),
-        ({"snr_db": (0, math.inf)}, "is no range"),
-        ({"padding_s": (-1, 1)}, "is no range"),
-        ({"mask_percent": (0, 120)}, "is no range: give its two ends, from 0 to 100"),
+        ({"snr_db": 12}, "is not a range"),
+        ({"snr_db": (0, math.inf)}, "is not a range"),
+        ({"padding_s": (-1, 1)}, "is not a range"),
+        ({"mask_percent": (0, 120)}, "is not a range: give its two ends, from 0 to 100"),
         ({"snr_db": (20, 0), "noise": "brown"}, "no perturbations are named 'brown'"),
     ],
 )

@@ -146,8 +146,8 @@ def test_what_a_voice_doubts_is_the_samples_doubt(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("name", "bad", "message"),
     [
-        ("inject-correct-before", sample(), "sample 'a': its answer 'dog' is none of its choices"),
-        ("inject-wrong-overlaid", sample(), "sample 'a': its answer 'dog' is none of its choices"),
+        ("inject-correct-before", sample(), "sample 'a': its answer 'dog' is not one of its choices"),
+        ("inject-wrong-overlaid", sample(), "sample 'a': its answer 'dog' is not one of its choices"),
         ("inject-wrong-before", sample("dog", "Dog "), "sample 'a' offers nothing but its answer"),
         ("inject-correct-before", sample("dog", " ", reference=""), "sample 'a': its answer is a blank option"),
         ("inject-wrong-before", sample("dog", "cat", clips=0), "sample 'a' has no clip that speech could be injected"),

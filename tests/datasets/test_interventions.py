@@ -87,11 +87,11 @@ def test_controls_stand_alone():
     ("make", "said"),
     [
         (lambda: masks(20, 20.0), "has a share twice"),
-        (lambda: masks(120), "percent=120 is no share of a clip"),
+        (lambda: masks(120), "percent=120 is not a share of a clip"),
         (lambda: masks(20, mode="middle"), "no mode of a mask is named 'middle'"),
         (lambda: masks(20, mode=None), "no mode of a mask is named None"),
         (lambda: masks(20, fill="beep"), "no fill of a mask is named 'beep'"),
-        (lambda: masks("20"), "is no number that a curve can be drawn over"),
+        (lambda: masks("20"), "is not a number to draw a curve over"),
         (lambda: noises(3, 3), "has a dose twice"),
     ],
 )

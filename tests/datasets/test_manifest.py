@@ -140,8 +140,8 @@ def test_duplicate_ids_name_both_lines(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"answer": "cow"}, "the answer 'cow', which is none of its choices: 'dog', 'hen'"),
-        ({"answer": "C"}, "none of its choices"),
+        ({"answer": "cow"}, "the answer 'cow', which is not one of its choices: 'dog', 'hen'"),
+        ({"answer": "C"}, "not one of its choices"),
         ({"answer": None}, "has no answer"),
         ({"answer": 3}, "a number as its answer"),
         ({"id": None}, "has no id"),
@@ -167,7 +167,7 @@ def test_duplicate_ids_name_both_lines(tmp_path):
         ({"metadata": ["x"]}, "a list as its metadata"),
         ({"metadata": {"x": [1]}}, "a list in its metadata 'x'"),
         ({"metadata": {"x": {}}}, "an object in its metadata 'x'"),
-        ({"metadata": {"x": 2**53}}, "beyond 2^53"),
+        ({"metadata": {"x": 2**53}}, "above 2^53"),
         ({"choises": ["dog"]}, "the unknown key 'choises'; did you mean 'choices'"),
     ],
 )
@@ -187,7 +187,7 @@ def test_an_error_names_the_sample(tmp_path):
         ("{", "is not JSON"),
         ("[1]", "is JSON but no object"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"id": "s1", "metadata": {"x": NaN}}', "NaN is no JSON"),
+        ('{"id": "s1", "metadata": {"x": NaN}}', "NaN is not JSON"),
         ('{"id": "a\\ud800"}', "surrogate pair"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_line_that_is_no_object_is_refused(tmp_path, line, said):
 
 def test_an_overflowing_number_is_refused(tmp_path):
     path = write(tmp_path, json.dumps({**GOOD, "metadata": {"x": 0}}).replace('"x": 0', '"x": 1e999'))
-    assert "which is no number" in refused(path)
+    assert "which is not a number" in refused(path)
 
 
 def test_a_pair_of_escapes_is_a_character(tmp_path):
@@ -235,7 +235,7 @@ def test_a_csv_header_alone_is_refused(tmp_path):
     [
         (["id,audio,question,choices", "s1,a.wav,?,dog"], "line 1 has no column 'answer'"),
         (["id,audio,answer,answer", "s1,a.wav,x,y"], "'answer' twice"),
-        (["id,audio,answer,metadata", "s1,a.wav,x,{}"], "a column of its own"),
+        (["id,audio,answer,metadata", "s1,a.wav,x,{}"], "its own column"),
         (["id,audio,question,answer", "s1,a.wav,Which, then?,x"], "line 2 has 5 cells under a header of 4"),
         (["id,audio,question,answer", 's1,a.wav,"open,x', "s2,b.wav,?,x"], "line 3 is not CSV"),
         (["id,audio,question,answer", "s1,../a.wav,?,x"], "line 2 (id 's1') has an audio path"),
@@ -313,7 +313,7 @@ def test_all_mistakes_of_a_manifest_are_named_at_once(tmp_path):
     ]
     path = write(tmp_path, *rows)
     expected = [
-        "line 2 (id 's2') has the answer 'cow', which is none of its choices: 'dog', 'hen'",
+        "line 2 (id 's2') has the answer 'cow', which is not one of its choices: 'dog', 'hen'",
         "line 2 (id 's2') has an audio path that cannot be used",
         "line 2 (id 's2') has a list in its metadata 'a'",
         "line 2 (id 's2') has an object in its metadata 'b'",
@@ -333,7 +333,7 @@ def test_of_many_bad_lines_ten_are_shown_and_the_others_counted(tmp_path):
     rows = [{**GOOD, "id": f"s{n}", **({"answer": "cow"} if n % 200 == 7 else {})} for n in range(10_000)]
     sentences = mistakes(write(tmp_path, *rows))
     assert [int(sentence.split("line ")[1].split()[0]) for sentence in sentences] == [8 + 200 * n for n in range(10)]
-    assert sentences[-1].endswith("correct one or the other (and 40 more)")
+    assert sentences[-1].endswith("correct either (and 40 more)")
 
 
 def test_a_line_after_which_nothing_can_be_read_is_named_behind_the_mistakes_before_it(tmp_path):
@@ -357,7 +357,7 @@ def test_all_mistakes_of_a_csv_are_named_at_once(tmp_path):
 
 def test_all_mistakes_of_a_csv_header_are_named_at_once(tmp_path):
     sentences = mistakes(write(tmp_path, "id,take,take,take,metadata", "s1,1,2,3,{}", name="set.csv"))
-    expected = ["no column 'audio' and no column 'answer'", "a column of its own", "the column 'take' 3 times"]
+    expected = ["no column 'audio' and no column 'answer'", "its own column", "the column 'take' 3 times"]
     assert [said in sentence for said, sentence in zip(expected, sentences, strict=True)] == [True] * 3
 
 

@@ -102,7 +102,7 @@ def test_segments_are_cut_out_of_recordings_in_any_order_of_the_files(folder):
         ({"text": "u1 a\nu2 b\nu3 c\n"}, "text has 1 utterances that wav.scp lacks, such as 'u3'"),
         ({"segments": "u1 r9 0 1\nu2 u2 0 1\n"}, "is of the recording 'r9', which wav.scp does not have"),
         ({"segments": "u1 u1 0\nu2 u2 0 1\n"}, "has no two numbers of seconds behind its recording"),
-        ({"segments": "u1 u1 1 0.5\nu2 u2 0 1\n"}, "begins at 1 s and lasts -0.5 s, which is no stretch"),
+        ({"segments": "u1 u1 1 0.5\nu2 u2 0 1\n"}, "begins at 1 s and lasts -0.5 s, not a part"),
     ],
 )
 def test_what_kaldis_files_lack_is_said_in_a_sentence(folder, files, said):

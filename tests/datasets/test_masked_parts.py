@@ -80,7 +80,7 @@ def test_a_scene_without_speech_has_nothing_of_it_to_silence():
 def test_a_sample_that_does_not_say_where_its_speech_is_ends_its_eval():
     with pytest.raises(UsageError, match="sample '7' does not say where its speech is"):
         masked_parts("speech")[0].prepare(HERE)([scene(), scene(metadata={})])
-    with pytest.raises(UsageError, match=r"from 2\.0 s to 1\.0 s is no part of a clip"):
+    with pytest.raises(UsageError, match=r"from 2\.0 s to 1\.0 s is not part of a clip"):
         masked_parts("speech")[0].prepare(HERE)([scene(metadata={"speech_start_s": "2", "speech_end_s": "1"})])
 
 

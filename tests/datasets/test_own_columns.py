@@ -88,7 +88,7 @@ def test_a_list_of_choices_is_every_rows(read):
 
 def test_an_answer_outside_the_list_of_choices_is_refused(refused):
     message = refused(LABELS, audio="filename", answer="label", choices=["one", "two"])
-    assert "line 2 has the answer 'three', which is none of its choices: 'one', 'two'" in message
+    assert "line 2 has the answer 'three', which is not one of its choices: 'one', 'two'" in message
     assert message.endswith("(its answer is in 'label')")
 
 

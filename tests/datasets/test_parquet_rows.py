@@ -353,7 +353,7 @@ def test_a_value_of_another_type_than_its_column_is_refused(tmp_path, column, va
     [
         (None, "no audio in it (null)"),
         ({"bytes": None, "path": "x.flac"}, "no audio in it (null)"),
-        ({"bytes": b"", "path": None}, "0 bytes are no audio file"),
+        ({"bytes": b"", "path": None}, "0 bytes are not a readable audio file"),
         ({"bytes": b"<html>404</html>", "path": None}, "not audio that libsndfile can read"),
         ({"bytes": FILES[2][:900], "path": None}, "damaged|cut off|not audio"),
     ],
@@ -389,13 +389,13 @@ def test_a_waveform_that_is_none_is_named_with_its_row(tmp_path, wave, sentence)
 
 def test_a_rate_that_is_none_is_refused_with_its_row(tmp_path):
     files = put(tmp_path, waves([[0.1]] * 3, rate=[8000, None, 8000]))
-    assert "row group 0, row 1 has None in 'rate', which is no rate" in refused(files, (), audio={"audio": "rate"})
+    assert "row group 0, row 1 has None in 'rate', which is not a rate" in refused(files, (), audio={"audio": "rate"})
 
 
 @pytest.mark.parametrize("type_", [pa.list_(pa.list_(pa.float32())), pa.list_(pa.int16()), pa.int64(), pa.list_(AUDIO)])
 def test_a_column_that_holds_no_audio_is_refused(tmp_path, type_):
     files = put(tmp_path, pa.table({"audio": pa.nulls(3, type_)}))
-    assert "which is no audio" in refused(files, (), audio={"audio": 8000})
+    assert "which is not audio" in refused(files, (), audio={"audio": 8000})
 
 
 def test_a_cell_that_is_gone_is_an_error_of_its_sample(tmp_path):

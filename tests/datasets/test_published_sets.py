@@ -111,7 +111,7 @@ def test_a_sakura_sample_tells_its_recording_and_groups(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ({"single_answer": "(a) cat"}, "none of its options"),
+        ({"single_answer": "(a) cat"}, "not one of its options"),
         ({"single_instruction": "Which animal? (a) dog (c) cat"}, "lettered a, c"),
         ({"single_instruction": "Which animal?"}, "no option"),
         ({"attribute_label": None}, "attribute_label"),

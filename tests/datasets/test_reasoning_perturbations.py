@@ -44,7 +44,7 @@ def test_early_answering_is_a_curve_over_the_share_of_the_sentences() -> None:
 
 @pytest.mark.parametrize("percent", [-1, 100.5, float("nan"), "40", True])
 def test_a_share_outside_the_reasoning_is_refused(percent: float) -> None:
-    with pytest.raises(UsageError, match="is no percentage of the sentences"):
+    with pytest.raises(UsageError, match="is not a percentage of the sentences"):
         early_answering(percent)
 
 
@@ -95,8 +95,8 @@ def test_a_wrong_option_is_drawn_from_the_samples_id_among_other_texts() -> None
 @pytest.mark.parametrize(
     ("name", "choices", "told"),
     [
-        ("inject-text-correct", ("dog",), "its answer 'cat' is none of its choices"),
-        ("inject-text-wrong", (), "its answer 'cat' is none of its choices"),
+        ("inject-text-correct", ("dog",), "its answer 'cat' is not one of its choices"),
+        ("inject-text-wrong", (), "its answer 'cat' is not one of its choices"),
         ("inject-text-wrong", ("cat", "CAT"), "offers nothing but its answer"),
     ],
 )

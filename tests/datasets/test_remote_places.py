@@ -112,7 +112,7 @@ def test_data_of_a_run_may_lie_behind_an_address(bucket, tmp_path):
     ("address", "kind", "says"),
     [
         ("memory://bucket/gone", UsageError, "there is nothing at memory://bucket/gone"),
-        ("nowhere://bucket/words", UsageError, "is no address that fsspec knows"),
+        ("nowhere://bucket/words", UsageError, "is not an address that fsspec knows"),
         ("memory://bucket/evil", UsageError, "do not trust it"),
     ],
 )

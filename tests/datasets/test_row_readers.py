@@ -121,7 +121,7 @@ def test_a_cell_that_is_a_list_is_split(read, separator, cell):
 )
 def test_a_cell_that_is_no_python_list_of_texts_is_named(read, cell):
     text = '[data]\nrows = "rows.jsonl"\nlists = { label = "python" }\n' + SAMPLE
-    with pytest.raises(UsageError, match=r"line 1 has .*'label', which is no list of texts as Python prints it"):
+    with pytest.raises(UsageError, match=r"line 1 has .*'label', which is not a list of texts as Python prints it"):
         read(text, {"zoo/rows.jsonl": json.dumps({"file": "a.wav", "label": cell})})
 
 
@@ -257,13 +257,13 @@ def test_clips_are_mixed_by_their_gains_and_nothing_else(read, tmp_path, length)
     ("changes", "said"),
     [
         ({'line = "x"': ""}, r"has no named group"),
-        ({'line = "("': ""}, r"line: '\(' is no pattern"),
+        ({'line = "("': ""}, r"line: '\(' is not a pattern"),
         ({'skip = "x"': ""}, r"skip is of lines"),
         ({"line = '(?P<a>x)'": "", "table = {}": ""}, "has both 'line' and 'table'"),
         ({'table = { delimiter = "ab" }': ""}, "delimiter"),
-        ({'join.a = { rows = "a.flac", on = "{file}" }': ""}, "is no table of texts, which alone is joined"),
+        ({'join.a = { rows = "a.flac", on = "{file}" }': ""}, "is not a table of texts, which alone is joined"),
         ({'join.a = { rows = "a.csv", on = "{file|nothing}" }': ""}, "names the transform 'nothing'"),
-        ({'join.a-b = { rows = "a.csv", on = "{file}" }': ""}, "'a-b' is no name"),
+        ({'join.a-b = { rows = "a.csv", on = "{file}" }': ""}, "'a-b' is not a name"),
     ],
 )
 def test_a_mistake_in_how_rows_are_read_is_named(read, changes, said):
@@ -279,7 +279,7 @@ def test_rows_of_parquet_are_not_left_out_for_want_of_another_table_s(read):
 
 
 def test_a_vocabulary_is_not_called_as_a_transform_is_and_gains_are_as_many_as_clips(read):
-    with pytest.raises(UsageError, match="'stem' is no name, or that of a transform"):
+    with pytest.raises(UsageError, match="'stem' is not a name, or that of a transform"):
         read('[vocabulary.stem]\na = "b"\n[data]\nrows = "rows.csv"\n' + SAMPLE, {})
     with pytest.raises(UsageError, match="has 3 gains for 2 clips"):
         read(MIXED.replace("gains = [", 'gains = ["1", '), {})
@@ -408,7 +408,7 @@ def test_windows_have_the_parts_of_their_names_the_labels_of_their_place_and_non
         list(read(WINDOWS, {}, place="north"))
 
 
-@pytest.mark.parametrize(("pattern", "said"), [("(", "is no pattern"), (".*", "has no named group")])
+@pytest.mark.parametrize(("pattern", "said"), [("(", "is not a pattern"), (".*", "has no named group")])
 def test_parts_of_a_column_are_groups_of_a_pattern(read, pattern, said):
     with pytest.raises(UsageError, match=rf"\[data\], path: .* {said}"):
         read(re.sub(r"path = '.*'", f"path = '{pattern}'", WINDOWS), {})

@@ -68,7 +68,7 @@ def test_a_manifest_says_which_file_says_which(tmp_path: Path) -> None:
     ("names", "listed", "options", "message"),
     [
         (["dog.wav"], None, ["dog", "cat", "cow"], r"has no speech for 2 of the options \('cat', 'cow'\)"),
-        (["c.wav"], None, ["C", "C#"], "cannot tell the options 'C' and 'C#' apart"),
+        (["c.wav"], None, ["C", "C#"], "does not distinguish the options 'C' and 'C#'"),
         (["dog.wav", "Dog.flac"], None, ["dog"], "whose names say the same"),
         ([], None, ["dog"], "holds no audio file"),
         (["1.wav"], '{"text": "dog", "audio": "../1.wav"}', ["dog"], "line 1: the path '../1.wav' leaves its folder"),

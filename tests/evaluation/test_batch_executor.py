@@ -235,7 +235,7 @@ def on_disk(tmp_path):
 @pytest.mark.parametrize("batching", ["planned", "opaque"])
 def test_audio_that_cannot_be_read_fails_its_sample_for_good(executor_of, on_disk, batching):
     source = on_disk("bad.wav").source.location
-    source.write_text("this is no audio " * 20)
+    source.write_text("this is not audio " * 20)
     questions = [question("a"), question("bad", on_disk("bad.wav"))]
     model = Meter(batching)
     answers = ask(executor_of(model), questions)

@@ -139,7 +139,7 @@ def test_an_interruption_calls_off_what_is_on_its_way_and_frees_its_locks(store,
         assert not ledger.open
         assert [reply.cancelled() for reply in model.replies] == [False, True, True]
         held.set()
-        # The same executor goes on, as a run does with its next eval: late answers are nobody's.
+        # The same executor continues, as a run does with its next eval: late answers are nobody's.
         executor = BatchExecutor(ModelHandle("m", Meter()), store, ledger, lambda done, total: None)
         assert texts(executor, *NAMES) == {name: f"{name} 100" for name in NAMES}
 

@@ -129,8 +129,8 @@ def test_a_metric_that_is_no_ratio_has_points_and_the_reason_why_no_slope() -> N
         ((curve,), (summary,)) = figures_of(*items)
         assert [point.value for point in curve.points] == [0.9, 0.6, 0.3]
         assert curve.slope.value is None
-        assert curve.slope.method == f"no slope: {name} is no ratio of sums over samples"
-        assert summary.mean.method == f"no mean: {name} is no ratio of sums over samples"
+        assert curve.slope.method == f"no slope: {name} is not a ratio of sums over samples"
+        assert summary.mean.method == f"no mean: {name} is not a ratio of sums over samples"
         assert summary.differences == []
 
 

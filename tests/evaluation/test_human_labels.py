@@ -66,7 +66,7 @@ def test_of_several_annotators_most_count_and_of_ratings_the_mean(tmp_path, each
         ("id,label\n", "", "holds no label"),
         ("name,said\na,1\n", "", "has the columns name, said: name two of them id and label"),
         ("id,label\na,1\n", ",scale=5-1", "is LOW-HIGH from 0 up"),
-        ("id,label\na,1\n", ",by=me", "which 'by=me' is no part of"),
+        ("id,label\na,1\n", ",by=me", "which 'by=me' is not part of"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence(tmp_path, text, options, words):

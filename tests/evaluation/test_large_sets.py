@@ -126,7 +126,7 @@ SMALL = ("datasets.spool", "evaluation.selection", "evaluation.answer_collection
 
 
 def parts_of(folder: Path, own: Dataset, model: Speaker, epochs: int) -> tuple[Evaluation, bytes]:
-    """An eval, and its lines as they are written while it goes on."""
+    """An eval, and its lines as they are written while it continues."""
     folder.mkdir()
     with adding_lines(folder, "lines") as add:
 

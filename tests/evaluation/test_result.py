@@ -62,7 +62,7 @@ def test_a_key_of_nothing_names_what_there_is(key: str, result: Result) -> None:
 
 
 def test_what_is_no_key_says_how_one_is_written(result: Result) -> None:
-    with pytest.raises(KeyError, match="is no metric key: write accuracy or accuracy"):
+    with pytest.raises(KeyError, match="is not a metric key: write accuracy or accuracy"):
         result["accuracy[hop"]
 
 
@@ -135,5 +135,5 @@ def test_a_gain_wants_a_metric_of_pairs_and_samples_in_common(tmp_path: Path) ->
     first = of(tmp_path, "AA", "one")
     with pytest.raises(UsageError, match="have no scored sample in common"):
         first.gain_over(of(tmp_path, "..", "other"))
-    with pytest.raises(UsageError, match="bleu is no ratio of sums over samples"):
+    with pytest.raises(UsageError, match="bleu is not a ratio of sums over samples"):
         first.gain_over(first, "bleu")

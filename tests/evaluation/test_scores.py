@@ -98,7 +98,7 @@ def test_samples_of_one_cluster_belong_together_in_every_epoch() -> None:
     assert together.clustered
     alone = scores_from_rows(own, epochs=2)
     assert [row.cluster for row in alone.rows["letters"]] == ["a", "b", "c"] * 2
-    # The same sample in another epoch is no sample more.
+    # The same sample in another epoch is not a sample more.
     assert alone.clustered
     assert not scores_from_rows(own[:3]).clustered
     assert scores_from_rows(own[:3], clusters=["x", "x", "y"]).clustered

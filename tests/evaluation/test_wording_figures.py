@@ -181,7 +181,7 @@ def test_wordings_that_never_differ_have_no_spread_but_are_not_known_to_have_non
 
 
 def test_a_spread_is_paired_by_sample() -> None:
-    """One sample in ten is lost by the second wording: how hard the others are is no part of that."""
+    """One sample in ten is lost by the second wording: how hard the others are is not part of that."""
     marks = [(True, number % 10 > 0) for number in range(50)] + [(False, False)] * 50
     spread = {record.name: record for record in worded(marks)}["wording_spread"]
     assert spread.value == pytest.approx(0.05)

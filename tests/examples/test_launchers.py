@@ -318,7 +318,7 @@ def test_salmonn_answers_otherwise_with_its_lora_scaled_or_its_encoders_off(
     assert answer(tones[1], encoder_off="whisper+beats") == off["whisper+beats"]
     assert answer() == trained
     assert answer(encoder_off="eyes") == "SALMONN has no encoder 'eyes' to switch off; there are whisper and beats"
-    assert answer(lora_scale="much") == "lora_scale='much' is no number"
+    assert answer(lora_scale="much") == "lora_scale='much' is not a number"
     ablated = served(f"{command} --lora-scale 0 --encoder-off beats")
     assert answer(url=ablated) == answer(lora_scale=0, encoder_off="beats")
     assert answer(url=ablated, lora_scale=4, encoder_off="none") == trained

@@ -1,4 +1,4 @@
-"""The proxy before a real chat server on the loopback: what goes on to it, what comes back, and what stays secret."""
+"""The proxy before a real chat server on the loopback: what continues to it, what comes back, and what stays secret."""
 
 import base64
 import io

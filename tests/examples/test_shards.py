@@ -1,6 +1,6 @@
 """The ready files for runs on many machines: their very steps, what Slurm, GitHub and GitLab do is stood in for.
 
-Each job has a folder of its own, as on a machine of its own; artifacts are folders, and ``pip install`` is a command
+Each job has its own folder, as on its own machine; artifacts are folders, and ``pip install`` is a command
 that checks what it is asked for.
 """
 

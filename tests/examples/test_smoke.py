@@ -66,4 +66,4 @@ def test_the_smoke_script_adds_to_no_folder_that_holds_something(smoke, tmp_path
     (tmp_path / "notes.txt").write_text("mine")
     result = smoke(tmp_path)
     assert result.returncode == 2
-    assert "is there already and not empty" in result.stderr
+    assert "already exists and is not empty" in result.stderr

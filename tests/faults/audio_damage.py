@@ -1,7 +1,7 @@
 """Damage to audio files of all kinds, drawn from a seed, and what becomes of them.
 
 Run with a folder and numbers: each is a file that is damaged so and played, and ``outcomes.jsonl`` in the folder gets a
-line before it and one behind it. A process of its own, since a decoder in C may end it, and may print.
+line before it and one behind it. Its own process, since a decoder in C may end it, and may print.
 """
 
 from __future__ import annotations

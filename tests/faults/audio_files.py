@@ -1,4 +1,4 @@
-"""Damaged audio files as a class of the campaign, played in a process of their own, since a decoder in C may end it."""
+"""Damaged audio files as a class of the campaign, played in their own process, since a decoder in C may end it."""
 
 from __future__ import annotations
 

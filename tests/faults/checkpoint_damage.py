@@ -1,4 +1,4 @@
-"""Hostile checkpoints for ``hf:``, drawn from a seed, fingerprinted, loaded and asked in a process of their own.
+"""Hostile checkpoints for ``hf:``, drawn from a seed, fingerprinted, loaded and asked in their own process.
 
 Run as a module with a folder and numbers: ``outcomes.jsonl`` in the folder gets a line before each and one behind it.
 """
@@ -58,7 +58,7 @@ def run(seeds: Iterable[int]) -> Tally:
                 tally.mistakes.append(f"seed {row['seed']}: {row['how']}: {row['outcome']}")
         if not process.returncode:
             break
-        # What ends the process is the last that was begun; the others are tried in another.
+        # What ends the process is the last that was started; the others are tried in another.
         begun = rows[-1]["seed"] if rows else first
         tally.tried += 1
         tally.hangs += b"Timeout" in process.stderr
@@ -353,7 +353,7 @@ def _key(folder: Path, _: Path, drawn: random.Random) -> None:
 
 
 def _text(folder: Path, _: Path, drawn: random.Random) -> None:
-    """What is no JSON, or nested without end, in place of a file."""
+    """What is not JSON, or nested without end, in place of a file."""
     deep = drawn.choice([900, 100_000])
     contents = [
         b"",
@@ -494,7 +494,7 @@ _CHANGES: list[Callable[[Path, Path, random.Random], None]] = [
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """What a reader would find under each name; None where that is no file."""
+    """What a reader would find under each name; None where that is not a file."""
     return {path.name: path.read_bytes() if path.is_file() else None for path in folder.iterdir() if not path.is_dir()}
 
 

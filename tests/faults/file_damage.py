@@ -54,7 +54,7 @@ _LINES = {"predictions": PredictionRow, "processed": ProcessedRow, "scored": Sco
 _HASHES = ("answers", "audio", "data", "model", "prompts", "protocols", "seeds", "settings")
 _HASHES += ("input_hash", "run_hash", "score_hash")
 _COVERED = ("index", "eval", "suite", "model", "dataset", "n", "epochs", "metrics", "scorers")
-"""What of an item's record a hash or the numbers made anew cover."""
+"""What of an item's record a hash or the numbers made again cover."""
 
 _DECLARED = """
 protocol = "multiple_choice"

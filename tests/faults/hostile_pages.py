@@ -124,7 +124,7 @@ def _text(drawn: random.Random) -> str:
 
 
 def _page(folder: Path, drawn: random.Random) -> Path:
-    """The page of a run of two evals, whose samples' answers each begin with a word of their own."""
+    """The page of a run of two evals, whose samples' answers each begin with their own word."""
 
     def hostile(text: str, share: float = 0.7) -> str:
         return text + _text(drawn) if drawn.random() < share else text

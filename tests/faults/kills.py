@@ -19,7 +19,7 @@ from .tally import Tally
 
 NAME = "kills"
 PROMISE = (
-    "A run that was killed goes on where it was: it ends in the files of an undisturbed one, byte for byte, and asks "
+    "A run that was killed continues where it was: it ends in the files of an undisturbed one, byte for byte, and asks "
     "again at most what each process had in flight."
 )
 SAMPLES, EVALS, BATCH, MOST_RUNS = 40, 3, 4, 9

@@ -98,12 +98,12 @@ def ask(path: Path) -> str:
 def outcome(path: Path) -> str:
     """What became of a damaged store: refused in a sentence, or whole again when its missing answers were asked."""
     try:
-        # A row may go when its neighbour is mended, and is asked again like any other.
+        # A row may go when its neighbour is fixed, and is asked again like any other.
         if mistake := ask(path) or ask(path):
             return f"silent: {mistake}"
         with Store(path, "last") as store:
             return wrong(store) or (
-                "mended" if known_responses(store, list(ANSWERS)) == ANSWERS else "silent: a lost answer"
+                "fixed" if known_responses(store, list(ANSWERS)) == ANSWERS else "silent: a lost answer"
             )
     except (UsageError, InfrastructureError) as error:
         return "refused" if str(path) in str(error) and "\n" not in str(error) else f"no sentence: {error}"
@@ -129,7 +129,7 @@ def run(seeds: Iterable[int]) -> Tally:
             tally.notes.append(result.partition(":")[0])
             tally.lost += result.startswith("silent")
             tally.raw += result.startswith(("raw", "no sentence"))
-            if result not in ("mended", "refused"):
+            if result not in ("fixed", "refused"):
                 tally.mistakes.append(f"AUDIOBENCH_FAULT={seed}: {how}: {result}")
     tally.seconds = time.monotonic() - started
     return tally

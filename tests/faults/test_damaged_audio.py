@@ -26,7 +26,7 @@ def test_a_damaged_file_is_played_as_finite_sound_or_refused_in_a_sentence(tmp_p
         check=False,
     )
     rows = [json.loads(line) for line in (tmp_path / "outcomes.jsonl").read_text().splitlines()]
-    if ran.returncode:  # the last file that was begun is the one that ended the process, or would not end
+    if ran.returncode:  # the last file that was started is the one that ended the process, or would not end
         raise AssertionError(f"AUDIOBENCH_FAULT={rows[-1]['seed']}: {ran.returncode}: {ran.stderr.decode()[-2000:]}")
     results = [row for row in rows if "outcome" in row]
     mistakes = [

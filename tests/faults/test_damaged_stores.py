@@ -19,4 +19,4 @@ def test_a_damaged_store_gives_back_what_was_written_or_a_sentence():
     tally = run(SEEDS)
     print(*Counter(tally.notes).items(), sep="\n")
     assert tally.mistakes == []
-    assert len(SEEDS) < 100 or set(tally.notes) == {"mended", "refused"}
+    assert len(SEEDS) < 100 or set(tally.notes) == {"fixed", "refused"}

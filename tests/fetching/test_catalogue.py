@@ -1,4 +1,4 @@
-"""The names that come along: what each of them would fetch, without fetching it."""
+"""The names that are bundled: what each of them would fetch, without fetching it."""
 
 import pytest
 

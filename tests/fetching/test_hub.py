@@ -31,7 +31,7 @@ def test_one_command_brings_the_files_that_the_benchmark_names(words, audiobench
     assert (root / "words" / "audio" / "a.wav").read_bytes() == FILES["audio/a.wav"]
     assert not (root / "words" / "README.md").exists()
     assert "CC BY 4.0" in out
-    assert "not pinned: what comes now is held from now on" in out
+    assert "not pinned: this revision is pinned from now on" in out
     assert record(root)["parts"][0]["revision"] == hub.repos[REPO].shas()[-1]
     assert sorted(path.name for path in root.iterdir()) == ["words", "words.fetch.json"]
 

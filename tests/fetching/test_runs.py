@@ -62,7 +62,7 @@ def digits(hub, tmp_path):
 
 @pytest.fixture
 def run(digits, hub, forks, monkeypatch):
-    """Runs pytest in a process of its own; returns it."""
+    """Runs pytest in its own process; returns it."""
     monkeypatch.setenv("HF_ENDPOINT", hub.url)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
 

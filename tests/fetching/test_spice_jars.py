@@ -95,7 +95,7 @@ def test_what_is_no_jar_is_refused(served, folder, audiobench):
     served.files[f"/maven/{CODE}"] = b"<html>Log in to this network</html>"
     code, _, complaint = audiobench("setup-spice")
     assert code == 1
-    assert "is no jar" in complaint
+    assert "is not a jar" in complaint
     assert not (folder / CODE).exists()
     assert not (folder / "jars.json").exists()
 
@@ -114,4 +114,4 @@ def test_a_record_that_was_damaged_is_one_sentence(served, folder, audiobench):
     (folder / "jars.json").write_text("[]")
     code, _, said = audiobench("setup-spice")
     assert code == 1
-    assert "is no record of jars" in said
+    assert "is not a record of jars" in said

@@ -166,7 +166,7 @@ def test_a_file_that_was_changed_at_its_place_is_refused_later(files, declare, a
     (root / "words" / "test.csv").unlink()
     code, _, err = audiobench("fetch", name)
     assert (code, err.count("\n")) == (1, 1)
-    assert "is another file than at the first fetch" in err
+    assert "differs from the first fetch" in err
     assert fetched(root) == {}
     audiobench("fetch", name, "--remove")
     assert audiobench("fetch", name)[0] == 0
@@ -181,7 +181,7 @@ def test_an_archive_that_was_changed_is_refused_later(files, declare, audiobench
     (root / "words" / "test.csv").unlink()
     code, _, err = audiobench("fetch", name)
     assert (code, err.count("\n")) == (1, 1)
-    assert "a.zip is another file than at the first fetch" in err
+    assert "a.zip differs from the first fetch" in err
 
 
 @pytest.mark.parametrize(("status", "says"), [(404, "is not there any more"), (403, "may not be fetched by everybody")])
@@ -299,7 +299,7 @@ def test_a_disk_that_is_full_is_one_sentence(files, declare, tmp_path, root):
     code = f"{limited}; from pytest_audiobench.cli import main; raise SystemExit(main(['fetch', {name!r}]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-    assert "make room there and run this again, which goes on where it ended" in done.stderr
+    assert "make room there and run this again, which continues where it ended" in done.stderr
     assert not (root / "words").exists()
 
 
@@ -429,7 +429,7 @@ def test_a_data_set_s_folder_is_a_name_and_no_path(files, declare, audiobench, t
     file.write_text(file.read_text().replace("[data]", '[data]\nroot = "../../out"'))
     code, _, err = audiobench("fetch", name)
     assert code == 4
-    assert "'../../out' is no folder's name" in err
+    assert "'../../out' is not a folder's name" in err
 
 
 def test_a_url_s_name_leads_out_of_no_folder_that_stands_for_it(declare, audiobench, root, tmp_path):

@@ -66,5 +66,5 @@ def test_the_canaries_of_all_evals_of_a_model_are_one_sample_and_a_judges_are_it
     (sentence,) = refuted(records)
     assert sentence == (
         "the stored answers of judge are not what it answers now (6 of 60 that were asked again differ, and its noise "
-        "explains 4): ask anew with --ab-refresh"
+        "explains 4): ask again with --ab-refresh"
     )

@@ -116,7 +116,7 @@ def test_failed_askings_beyond_those_that_are_allowed_leave_an_eval_undecided():
 
 
 def test_a_metric_that_is_no_ratio_has_no_looks_and_a_line_that_comes_too_late_no_verdict():
-    with pytest.raises(UsageError, match="bleu is no mean and no ratio of sums"):
+    with pytest.raises(UsageError, match="bleu is neither a mean nor a ratio of sums"):
         looks([RIGHT] * SAMPLES, [Line("bleu", (), "1")], metrics=("bleu",))
     looking, here = looks([RIGHT] * SAMPLES, [Line("accuracy")])
     verdicts(looking, [WRONG] * SAMPLES)

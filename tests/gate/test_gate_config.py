@@ -128,7 +128,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(write):
         "audiobench.toml, [[threshold]] number 1: the threshold 'acc >= 1' names what is not measured: no met",
         "audiobench.toml, [[threshold]] number 1: the threshold 'wer = 1' should have one of >=, >, <=, < at ",
         'audiobench.toml, [[threshold]] number 1: eval must be a pattern such as "sakura*", not 3',
-        "audiobench.toml, [[threshold]] number 1: max_drop: 2 is no text",
+        "audiobench.toml, [[threshold]] number 1: max_drop: 2 is not text",
         "audiobench.toml, [[threshold]] number 2 has no eval",
         "audiobench.toml, [[threshold]] number 2 has no require",
     ]

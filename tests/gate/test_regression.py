@@ -160,7 +160,7 @@ def test_a_group_is_compared_by_itself():
     nothing = held(GOOD, after, Line("accuracy", (("hop", "none"),)))
     assert (nothing.status, nothing.detail) == (
         "not_comparable",
-        "the two sides have no sample in common where hop is none",
+        "the two runs have no sample in common where hop is none",
     )
 
 
@@ -380,7 +380,7 @@ def test_samples_that_no_side_has_a_score_of_are_not_called_missing():
     found = regression_of(side([], rows=rows), side([], rows=rows, **HERE), Line(), Terms())
     assert found.status == "not_comparable"
     assert found.detail == (
-        "no sample has a score on both sides: 3 are left out by the protocol on one side or both (s0, s1, s2)"
+        "no sample has a score in both runs: 3 are left out by the protocol on one side or both (s0, s1, s2)"
     )
 
 

@@ -30,12 +30,12 @@ def test_a_line_on_speed_is_a_share_of_what_the_other_model_took(text):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("latency.p95.drop <= 0.2", "'0.2' is no percentage of what the other model took"),
+        ("latency.p95.drop <= 0.2", "'0.2' is not a percentage of what the other model took"),
         ("latency.p95 <= 2", "should have .drop, since latency.p95 is only compared with another model's"),
         ("latency.p95.upper <= 2", "should have drop"),
         ("latency.p90.drop <= 5%", "should have lower, upper or drop"),
         ("latency.drop <= 0.2", "names what is not measured"),
-        ("accuracy.drop <= 5%", "'5%' is no margin"),
+        ("accuracy.drop <= 5%", "'5%' is not a margin"),
     ],
 )
 def test_what_is_no_such_line_is_refused(text, why):
@@ -45,7 +45,7 @@ def test_what_is_no_such_line_is_refused(text, why):
 
 
 def requests(rng, turns, slower=1.0):
-    """What two servers took for the same requests, where each turn of each meets a load of its own."""
+    """What two servers took for the same requests, where each turn of each meets its own load."""
     n = turns * TURN
     lengths = np.exp(rng.normal(0.0, 0.5, n))
     sides = [lengths * np.exp(np.repeat(rng.normal(0.0, 0.2, turns), TURN) + rng.normal(0.0, 0.1, n)) for _ in range(2)]
@@ -151,7 +151,7 @@ def test_without_turns_of_both_nothing_is_measured():
     for timings in ((None, here[1]), (base[1], None)):
         record = speed_regression(base[0], here[0], timings, Line("latency", (), "5%"), Terms())
         assert record.status == "not_comparable"
-        assert record.detail.startswith("unmeasured: what requests took is compared between two models behind servers")
+        assert record.detail.startswith("unmeasured: request times are compared between two models behind servers")
     few = verdict(base, side(before * 1.1), "latency.p50.drop <= 5%")
     assert few.detail == "unmeasured: 3 clusters, below the 10 at which it is known to hold"
     with pytest.raises(UsageError, match="throughput is of all requests together, and has no p95"):

@@ -22,7 +22,7 @@ def test_a_closed_model_leaves_its_memory_to_the_next(shapes, recordings, ask_ab
         model.close()
         return used, torch.cuda.memory_allocated()
 
-    # What libraries keep for themselves (cuBLAS's workspaces) is taken with the first model, and is no model's.
+    # What libraries keep for themselves (cuBLAS's workspaces) is taken with the first model, and is not a model's.
     _, start = used_and_left()
     for used, left in (used_and_left(), used_and_left()):
         assert used - start >= weights * 0.9

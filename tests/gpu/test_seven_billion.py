@@ -22,7 +22,7 @@ def test_digits(evaluate):
 
 @pytest.fixture(scope="module")
 def checkpoint(shapes, device):
-    """Made anew and removed at once: pytest keeps the temporary folders of three runs, and this is 17 GB."""
+    """Made again and removed at once: pytest keeps the temporary folders of three runs, and this is 17 GB."""
     import torch
 
     weights = shapes.size_bytes(SHAPE, "bfloat16")

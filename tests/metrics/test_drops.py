@@ -28,7 +28,7 @@ NOT_COMPARED = {kind.name for kind in answers.KINDS if kind.estimate is not_of_s
     *WORDING_FIGURES,
     *BY_PEOPLE,
 }
-"""What is no number of samples; what the order of rows decides; what only the references do; a count, whose share is
+"""What is not a number of samples; what the order of rows decides; what only the references do; a count, whose share is
 recall; what the wordings of one question come to; a difference of which neither way is better; how a judge is held to
 people, who labelled the answers of one run."""
 

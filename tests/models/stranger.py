@@ -152,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         ids = [item.get("sample_id") for item in items]
         if not all(ids) or len(set(ids)) != len(ids):
             return self.say(400, {"detail": "sample ids are missing or given twice"})
-        # The order of the answers is no promise of the contract.
+        # The order of the answers is not a promise of the contract.
         answers = [server.answer(item) for item in reversed(items)]
         with server.lock:
             server.batches.append(items)

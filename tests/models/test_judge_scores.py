@@ -129,7 +129,7 @@ def scored(value):
         (lambda told: {"schema_version": "judge_scores_v1"}, "no list `items`"),
         (lambda told: [told], "no list `items`"),
         (lambda told: {**told, "items": ["YES", *told["items"]]}, "items[0] is a text, not an object"),
-        (lambda told: b'{"schema_version": "judge_scores_v1", "items": [NaN]}', "NaN, which is no JSON number"),
+        (lambda told: b'{"schema_version": "judge_scores_v1", "items": [NaN]}', "NaN, which is not a JSON number"),
     ],
 )
 def test_a_reply_that_breaks_the_contract_ends_the_eval_with_the_field(judge, server, change, words):

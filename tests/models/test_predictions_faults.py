@@ -225,8 +225,8 @@ BREACHES = {
     "usage of no object": (first(usage=[1]), "usage of responses[0] is [1]"),
     "a negative count": (first(usage={"prompt_tokens": -1}), "prompt_tokens in the usage of responses[0] is -1"),
     "a latency of text": (first(latency_sec="fast"), "latency_sec of responses[0] is 'fast'"),
-    "NaN": (first(latency_sec=float("nan")), "holds NaN, which is no JSON number"),
-    "infinity": (first(latency_sec=1e999), "holds Infinity, which is no JSON number"),
+    "NaN": (first(latency_sec=float("nan")), "holds NaN, which is not a JSON number"),
+    "infinity": (first(latency_sec=1e999), "holds Infinity, which is not a JSON number"),
     "another schema": (
         reply_with(lambda told: told.update(schema_version="v2")),
         "schema_version of the reply is 'v2'",

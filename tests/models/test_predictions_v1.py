@@ -283,7 +283,7 @@ def test_a_server_that_tells_digests_of_its_weights_is_known_by_them_alone(stran
     assert seen("a") != seen("b")
     assert seen("a", model="hf:/scratch/copy", name="ours 2", model_revision="2") == seen("a", model="hf:/data/tones")
     assert seen("a", load_status="stub") != seen("a")
-    # What is no object is no digest of anything.
+    # What is not an object is not a digest of anything.
     assert seen("a") != http_model(stranger(fingerprint="a")).fingerprint() == http_model(stranger()).fingerprint()
 
 
@@ -480,10 +480,10 @@ def test_a_token_that_the_server_says_back_is_not_repeated(stranger, http_model,
     monkeypatch.setenv("LAB_TOKEN", "s3cret")
     server = stranger()
     # The longest words of a server are cut, here amidst the token.
-    server.faults += [lambda handler, asked: handler.say(401, {"detail": "s3cret is no token of ours"})]
+    server.faults += [lambda handler, asked: handler.say(401, {"detail": "s3cret is not a token of ours"})]
     server.faults += [lambda handler, asked: handler.say(401, {"detail": "x" * 495 + "s3cret"})]
     model = http_model(server, token_env="LAB_TOKEN")
-    with pytest.raises(FatalError, match=r"HTTP 401: \[key\] is no token of ours"):
+    with pytest.raises(FatalError, match=r"HTTP 401: \[key\] is not a token of ours"):
         model.ask(tone_asks(1))
     with pytest.raises(FatalError, match=r"HTTP 401: x+\[key\]$"):
         model.ask(tone_asks(1))

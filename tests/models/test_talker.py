@@ -44,7 +44,7 @@ def test_speech_is_said_where_it_is_wanted_and_the_text_is_the_thinkers(model, b
     samples, rate_hz = soundfile.read(io.BytesIO(first.sounds[0].data))
     assert rate_hz == 24_000
     assert np.abs(samples).max() > 0.01
-    # Its own seed is of the request: another one is sampled anew, the same one comes out the same in any company.
+    # Its own seed is of the request: another one is sampled again, the same one comes out the same in any company.
     assert first.audio != second.audio
     assert model.ask(spoken[:1])[0].audio == first.audio
     thinker = HfModel(str(built("qwen25_omni")), {"device": "cpu"})

@@ -27,7 +27,7 @@ def test_tones(evaluate):
 
 
 class Suite:
-    """A pytest suite in a temporary folder, run in a process of its own."""
+    """A pytest suite in a temporary folder, run in its own process."""
 
     def __init__(self, pytester, forks):
         self.pytester = pytester
@@ -50,7 +50,7 @@ class Suite:
         return self.pytest(*models, *quiet, *args)
 
     def pytest(self, *args):
-        """``python -m pytest`` in the folder where the test stands, as pytester runs it in a process of its own."""
+        """``python -m pytest`` in the folder where the test stands, as pytester runs it in its own process."""
         folder = Path.cwd()
         path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
         environment = {**os.environ, "PYTHONPATH": path}

@@ -24,7 +24,7 @@ def test_listening(evaluate):
 def test_words(evaluate):
     evaluate(dataset("bundled", "transcription"), transcription())
 """
-"""Of a plain eval, one with a perturbation of its own, one that compares evaluations, and one without options."""
+"""Of a plain eval, one with its own perturbation, one that compares evaluations, and one without options."""
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def test_the_default_model_transcribes_most_words(scores):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The package as its wheel installs it, in a folder of its own."""
+    """The package as its wheel installs it, in its own folder."""
     if importlib.util.find_spec("pip") is None:
         pytest.skip("needs pip to build the wheel")
     folder = tmp_path_factory.mktemp("wheel")

@@ -78,7 +78,7 @@ def test_what_became_worse_is_not_calibrated_away(wavering):
     refused = wavering.audiobench("calibrate", *poor, "--out", "lines.toml")
     assert refused.returncode == 1
     assert "worse since" in refused.stdout
-    assert "lines.toml is left as it is: made/tones became worse" in refused.stderr
+    assert "lines.toml is left unchanged: made/tones became worse" in refused.stderr
     assert (wavering.path / "lines.toml").read_text() == before
     accepted = wavering.audiobench("calibrate", *poor, "--out", "lines.toml", "--accept", "made*")
     assert accepted.returncode == 0

@@ -60,7 +60,7 @@ def test_all_mistakes_of_declared_data_are_named_with_their_table_and_key(mistak
         "relative to the folder, without ..",
         ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv, .txt, .parquet, and with "
         "none of audio, such as .wav",
-        ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters], and no column that a "
+        ", [data], rows, '{split}.csv': it names {split}, which is not one of the [parameters], and no column that a "
         "sample is made of; write * for what does not matter",
         ", [sample] has neither 'answer' nor 'references'; add what is true",
         ": cluster names 'speaker', which [sample] has not in its metadata; did you mean 'speed'?",
@@ -105,7 +105,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA + "[parameters]\nspeed = []\n", ": parameters, 'speed' must be a list of length at least 1, not of 0"),
         (
             DATA + '[parameters]\n"a b" = "c"\n',
-            ", [parameters]: 'a b' is no name; write letters, digits and underscores",
+            ", [parameters]: 'a b' is not a name; write letters, digits and underscores",
         ),
         (
             DATA + '[parameters]\ntask = ["a"]\n[[task]]\nname = "b"\ndata.where = { text = "{task}" }\n',
@@ -119,7 +119,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA.replace("rows.csv", "{label}.parquet"), "it has a name in it; of shards only * is a pattern"),
         (
             DATA.replace("rows.csv", "{a}.csv") + '[parameters]\na = { values = ["b"], others = "(" }\n',
-            ", [parameters], a: others, '(', is no pattern",
+            ", [parameters], a: others, '(', is not a pattern",
         ),
         (DATA + '[parameters]\na = { values = ["b"] }\n', ": parameters, 'a' has no 'others'"),
         (DATA + 'start = "{begin}"\n', ", [sample] has only one of 'start' and 'end'; a clip in a recording has both"),
@@ -146,7 +146,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
             DATA + SUITES.replace('some = ["spring', 'some = ["sprung'),
             ", [suites], some: no eval of the file is 'sprung'; did you mean",
         ),
-        (DATA + SUITES.replace("some", "some-of"), ", [suites]: 'some-of' is no name; write letters, digits and"),
+        (DATA + SUITES.replace("some", "some-of"), ", [suites]: 'some-of' is not a name; write letters, digits and"),
         (DATA + SUITES.replace("some", "skip"), ", [suites]: 'skip' is a marker of pytest's own; write another word"),
         (DATA + SUITES.replace('["spring"]', "false"), ": suites, 'some' must be"),
         (
@@ -165,7 +165,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA + AVERAGES.replace(', "spring"]', "]"), ": averages, 'both' must be a list of length at least 2"),
         (
             DATA + AVERAGES + PRINTED + "winter = [0.5]\n",
-            ", [[published]] number 1, values: 'winter' is no eval and no",
+            ", [[published]] number 1, values: 'winter' is not an eval and no",
         ),
         (
             DATA + AVERAGES + PRINTED + "both = [0.5, 0.6]\n",
@@ -183,7 +183,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
             DATA + AVERAGES.replace('["autumn", "spring"]', "3") + PRINTED + "x = [1.0]\n",
             ": averages, 'both' must be a list",
         ),
-        (DATA + AVERAGES + ROW + 'average = "all"\n', ", [[published]] number 1: 'all' is none of [averages]"),
+        (DATA + AVERAGES + ROW + 'average = "all"\n', ", [[published]] number 1: 'all' is not one of [averages]"),
         ('manifest = "a.jsonl"\n[suites]\na = true\n', " has 'suites', which goes with [data]; leave it out"),
         ('manifest = "a.jsonl"\n[sample]\nid = "{id}"\n', " has 'sample', which goes with [data]; leave it out"),
         ('[sample]\nid = "{id}"\n', ": name either a manifest or a dataset, or declare one in [data] and [sample]"),
@@ -207,7 +207,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA + "[[layout]]\nsample = 3\n", ", [[layout]] number 1, [sample] must be a table, not 3"),
         (DATA + OTHER.replace("[layout.data]", "[layout.date]"), ", [[layout]] number 1 has the unknown key 'date'"),
         (DATA + OTHER.replace("{id}", "{id|stm}"), ", [[layout]] number 1, [sample], id, '{id|stm}': it names"),
-        (DATA + OTHER.replace("{ split", "{ splt"), ", [[layout]] number 1, parameters: 'splt' is none of the file's"),
+        (DATA + OTHER.replace("{ split", "{ splt"), " number 1, parameters: 'splt' is not one of the file's"),
         (
             DATA + OTHER.replace('= "dev"', '= "dve"'),
             ", [[layout]] number 1, parameters: split has no value 'dve'; did you",
@@ -215,7 +215,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         ('groups = ["x"]\n' + DATA + OTHER, ", [[layout]] number 1: groups names 'x', which [sample] has not"),
         (DATA + "[submission]\n", ", [submission] has no 'prediction'; add it"),
         (DATA + "[submission]\nparameters = {}\n", ", [submission]: parameters must be"),
-        (DATA + WITHHELD.replace("split", "splt"), ", [submission], parameters: 'splt' is none of [parameters]"),
+        (DATA + WITHHELD.replace("split", "splt"), ", [submission], parameters: 'splt' is not one of [parameters]"),
         (
             DATA + WITHHELD.replace("test", "dev") + OTHER,
             ", [submission], parameters: split has 'dev' in [parameters], too",

@@ -130,7 +130,7 @@ def test_a_clip_that_is_not_there_is_named(asked):
 def test_a_clip_of_a_model_that_batches_as_it_pleases_is_skipped(asked):
     asked.write(test_again=DETERMINISM.replace("()", '(), clip="tone-7"'))
     result = asked.run("-rs", batching="opaque")
-    result.stdout.fnmatch_lines(["*batches as it pleases: nobody can say which answers it gave together*"])
+    result.stdout.fnmatch_lines(["*forms its own batches: which answers it gave together is unknown*"])
 
 
 @pytest.mark.parametrize("choice", ["dtypes", "kernels", "paddings"])
@@ -160,7 +160,7 @@ def test_a_checkpoint_padded_on_the_right_answers_otherwise_and_that_is_in_no_no
     same, shift = _by_condition(run, "same_answers"), _by_condition(run, "score_shift")
     conditions = ["again", "reversed", "batch-1", "dtype-bfloat16", "dtype-float16", "attn-eager", "attn-sdpa"]
     assert list(same) == ["all", *conditions, "padding-left", "padding-right"]
-    # Its answers are far from any tie, whatever the arithmetic; on the right it goes on behind the padding.
+    # Its answers are far from any tie, whatever the arithmetic; on the right it continues behind the padding.
     assert {same[name] for name in ("all", "again", "reversed", "batch-1", "attn-eager", "padding-left")} == {1.0}
     assert same["padding-right"] < 0.8
     assert shift["padding-right"] > 0.2

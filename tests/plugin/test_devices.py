@@ -66,7 +66,7 @@ def test_a_run_whose_answers_are_known_loads_nothing(evals):
 def test_a_device_process_that_dies_is_told_with_its_last_words_and_the_run_goes_on_later(evals, how):
     result = evals.run("-n2", "--ab-devices=cpu", shared="yes", log="log", die="tone-7", how=how)
     assert result.ret == 6
-    result.stdout.fnmatch_lines(["*the process that holds tone:one on cpu is gone*it said last: *run again to go on*"])
+    result.stdout.fnmatch_lines(["*the process that holds tone:one on cpu is gone*said last: *run again to continue*"])
     assert evals.run("-n2", "--ab-devices=cpu", shared="yes", log="log").ret == 0
     asked = lines(evals)
     assert sum(asked[f"tone-{n}"] for n in range(40)) <= 3 * 40 + 3 * 4  # a batch of each eval at most twice
@@ -368,7 +368,7 @@ def _device_processes(folder):
 
 @pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
-    """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
+    """Waiting for other workers' batches is not one of it; where not every answer tells its share, the clock does."""
     from pytest_audiobench.evaluation.answer_store import Store
     from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
     from pytest_audiobench.evaluation.batch_plan import PlannedRequest
@@ -517,7 +517,7 @@ def test_an_interrupted_batch_never_answers_the_next_one(share):
 
 
 def test_a_model_made_anew_with_other_options_takes_its_turn(evals):
-    """As determinism does with a dtype: the loaded model is no one's, so the other one need not wait for ever."""
+    """As determinism does with a dtype: the loaded model is not an one's, so the other one need not wait for ever."""
     again = """
 from pytest_audiobench import determinism, manifest, multiple_choice
 

@@ -248,7 +248,7 @@ def test_data_that_is_wrong_ends_the_search_at_once(search):
 def test_a_fixture_that_stays_the_same_for_all_draws_is_refused_by_name(search):
     run = search(SEARCH.replace("evaluate, change", "evaluate, change, tmp_path"))
     run.assert_outcomes(errors=1)
-    run.stdout.fnmatch_lines(["*test_noise draws by hypothesis, and its fixture 'tmp_path' is not made anew*"])
+    run.stdout.fnmatch_lines(["*test_noise draws by hypothesis, and its fixture 'tmp_path' is not made again*"])
     check = "@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])\n@given"
     text = SEARCH.replace("evaluate, change", "evaluate, change, tmp_path").replace("@given", check)
     run = search("from hypothesis import HealthCheck\n" + text)
@@ -266,7 +266,7 @@ def test_draws_are_not_compared_with_a_baseline(search):
 
 
 def test_hypothesis_is_not_imported_where_nothing_is_drawn(tones, monkeypatch):
-    monkeypatch.setenv("PYTHONHASHSEED", "0")  # a process of its own, which has not imported it for another test
+    monkeypatch.setenv("PYTHONHASHSEED", "0")  # its own process, which has not imported it for another test
     with (tones.path / "conftest.py").open("a") as file:
         file.write(
             "\n\ndef pytest_audiobench_update_run(config, run):\n"

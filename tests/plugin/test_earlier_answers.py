@@ -251,7 +251,7 @@ def test_reused_answers_fail_the_gate_where_canaries_are_answered_otherwise(lab,
     assert lab.record["answers"]["canaries"][0]["differing"] == {"deaf": 30, "wordy": 40}[weights]
     assert "the stored answers of m are not what it answers now" in lab.record["unmeasured"][0]
     shown = " ".join(lab.ran.stdout.str().split())
-    assert "ask anew with --ab-refresh" in shown
+    assert "ask again with --ab-refresh" in shown
     # The command that the message names is the way out.
     assert lab.run(baseline, "--ab-reuse", "--ab-refresh") == (1 if weights == "deaf" else 0, 40)
 

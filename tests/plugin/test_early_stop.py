@@ -116,7 +116,7 @@ def test_an_equal_model_passes_early_and_the_rest_is_all_that_a_full_run_asks(ba
     assert line["bound"] < line["margin"] == 0.1
     assert asked(log) == n < SAMPLES
     result.stdout.fnmatch_lines([f"passed (*stopped early after {n} of {SAMPLES} samples: passes)*"])
-    # A baseline is the last whole run, which the stopped one is none of.
+    # A baseline is the last whole run, which the stopped one is not one of.
     result = based.run("--ab-baseline=last", "-k", "plain", moody=99, log=log)
     assert result.ret == 0
     assert based.last()[0]["baseline"]["source"] == "the run main"

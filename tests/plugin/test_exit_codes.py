@@ -399,7 +399,7 @@ def test_an_eval_of_which_no_sample_was_asked_measured_nothing_however_many_may_
     conftest.write_text(f"{conftest.read_text()}\n\n{broken}")
     result = tones.run("--ab-max-errors=1000")
     assert result.ret == 6
-    result.stdout.fnmatch_lines(["*40 of 40 samples could not be asked (*: no); mend them"])
+    result.stdout.fnmatch_lines(["*40 of 40 samples could not be asked (*: no); fix them"])
     result.stdout.no_fnmatch_line("*allow them*")
 
 

@@ -138,12 +138,12 @@ def test_an_extension_for_another_contract_is_left_out_and_a_sentence_says_so(su
     ("module", "sentence"),
     [
         ("import nothing_like_it", "cannot be loaded: ModuleNotFoundError: No module named 'nothing_like_it'"),
-        ("extension = object()", "is no pytest_audiobench.ext.Extension: name one in its entry point"),
+        ("extension = object()", "is not a pytest_audiobench.ext.Extension: name one in its entry point"),
         (
             "from pytest_audiobench.ext import Extension\n"
             "def sakura():\n    pass\n"
             "extension = Extension(1, lambda registration: registration.dataset('sakura', sakura))\n",
-            "cannot be used: the data set 'sakura' is there already: register yours under another name",
+            "cannot be used: the data set 'sakura' already exists: register yours under another name",
         ),
     ],
 )

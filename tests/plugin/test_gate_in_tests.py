@@ -111,7 +111,7 @@ def test_a_line_for_a_control_is_a_mistake_since_no_baseline_keeps_controls(base
     [
         ("accuracy[parity=oddly].drop <= 3pp", "no sample of tones is in this group; * by parity: *odd*"),
         ("accuracy[colour=red].drop <= 3pp", "no sample of tones is in this group; * by parity: *odd*"),
-        ("accuracy[without=lop].drop <= 3pp", "leaves out 'lop', which is none of wrong_task, "),
+        ("accuracy[without=lop].drop <= 3pp", "leaves out 'lop', which is not one of wrong_task, "),
         ("wer.drop <= 3pp", "tones does not measure wer"),
     ],
 )

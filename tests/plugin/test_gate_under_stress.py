@@ -200,7 +200,7 @@ if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
     )
     result = four.run("--ab-baseline=main", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: the run main changed while the run went on*"])
+    result.stderr.fnmatch_lines(["ERROR: the run main changed while the run continued*"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

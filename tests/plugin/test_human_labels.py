@@ -130,7 +130,7 @@ def test_a_labelled_answer_without_a_verdict_is_left_out_and_no_zero(evals):
         ((JUDGED, "--ab-human-labels=labels.jsonl", "--ab-epochs=2"), "leave out --ab-epochs"),
         ((JUDGED, "--ab-human-kappa=0.5"), "name their file"),
         ((JUDGED, "--ab-human-labels=nowhere.csv"), "there is no file"),
-        ((JUDGED, "--ab-human-labels=labels.jsonl,chosen=mine"), "which 'chosen=mine' is no part of"),
+        ((JUDGED, "--ab-human-labels=labels.jsonl,chosen=mine"), "which 'chosen=mine' is not part of"),
     ],
 )
 def test_labels_that_cannot_be_used_are_a_usage_error(evals, options, words):

@@ -83,7 +83,7 @@ def test_a_predictions_server_that_is_away_ends_in_6_with_its_place(two, port, w
     url = f"http://127.0.0.1:{port}"
     result = two.run(workers, model=f"one=http:{url},retry_s=0.3")
     assert result.ret == INSTRUMENT_FAILED
-    result.stdout.fnmatch_lines([f"*{url} cannot be asked: /health could not be reached*mend the server or the URL*"])
+    result.stdout.fnmatch_lines([f"*{url} cannot be asked: /health could not be reached*fix the server or the URL*"])
     server = stranger.Stranger(port).start()
     try:
         assert two.run(workers, model=f"one=http:{url},retry_s=0.3").ret == 0

@@ -71,7 +71,7 @@ def measured(suite):
 
     def printed(change=""):
         (suite.path / "conftest.py").write_text(conftest + change)
-        # A store of its own, so that what was heard before is heard anew.
+        # Its own store, so that what was heard before is heard again.
         result = suite.run(f"--ab-store=answers{len(suite.runs())}.sqlite")
         result.assert_outcomes(passed=2)
         headlines = dict(line.split()[1:3] for line in result.outlines if line.startswith("tones/"))

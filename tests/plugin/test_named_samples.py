@@ -82,21 +82,21 @@ def test_a_benchmark_of_several_evals_is_one_with_the_samples_of_all(declared):
         (OTHER + '[parameters]\nsplit = ["dev"]\n', ", and parameters of its own; leave one out"),
         (
             'dataset = "librispeech[test-othr]"\nprotocol = "transcription"\n',
-            ": dataset 'librispeech[test-othr]' is no single eval with answers; did you mean 'librispeech[test-other]'",
+            "'librispeech[test-othr]' is not a single eval with answers; did you mean 'librispeech[test-other]'",
         ),
         (
             'dataset = "covost2/to_zn"\nprotocol = "transcription"\n',
-            ": dataset 'covost2/to_zn' is no eval; did you mean 'covost2/to_zh'",
+            ": dataset 'covost2/to_zn' is not an eval; did you mean 'covost2/to_zh'",
         ),
-        ('dataset = "covost2/to_en"\nprotocol = "transcription"\n', ": dataset 'covost2/to_en' is no single eval"),
-        ('dataset = "mmau[test]"\n', ": dataset 'mmau[test]' is no single eval with answers"),
+        ('dataset = "covost2/to_en"\nprotocol = "transcription"\n', ": dataset 'covost2/to_en' is not a single eval"),
+        ('dataset = "mmau[test]"\n', ": dataset 'mmau[test]' is not a single eval with answers"),
         ('dataset = "librispech[test-other]"\n', ": no data set is called 'librispech[test-other]'; did you mean"),
-        (OTHER + '[source]\ntask = "to read"\n', ", [source]: 'to read' is no name for a test;"),
+        (OTHER + '[source]\ntask = "to read"\n', ", [source]: 'to read' is not a name for a test;"),
         ("source = 3\n" + OTHER, ", [source] must be a table, not 3"),
         (OTHER + '[source]\ntitel = "Mine"\n', ", [source] has the unknown key 'titel'"),
         (
             OTHER + f'[[published]]\n{ROW}prompt = "plain"\n',
-            ", [[published]] number 1: prompt 'plain' is none of [prompts]",
+            ", [[published]] number 1: prompt 'plain' is not one of [prompts]",
         ),
     ],
 )

@@ -25,7 +25,7 @@ def test_tones(evaluate, perturbation):
 
 
 class Ladder:
-    """A suite of its own with one run of the ladder over forty tones; what that printed in 80 columns is ``out``."""
+    """Its own suite with one run of the ladder over forty tones; what that printed in 80 columns is ``out``."""
 
     def __init__(self, path, forks):
         self.path, self._forks = path, forks

@@ -382,11 +382,11 @@ def test_tones(evaluate):
     [
         (("--ab-baseline=nothing",), "*there is no baseline 'nothing'*"),
         (("--ab-baseline=nothing", "-n2"), "*there is no baseline 'nothing'*"),
-        (("--ab-baseline=main", "--ab-max-drop=1%", "-n2"), "*--ab-max-drop: '1%' is no margin*"),
+        (("--ab-baseline=main", "--ab-max-drop=1%", "-n2"), "*--ab-max-drop: '1%' is not a margin*"),
         (("--ab-baseline=main", "-k", "other", "-n2"), "*holds none of the 1 selected evals*"),
         (("--ab-baseline=last#two",), "*has no model 'two'*"),
-        (("--ab-baseline=main", "--ab-max-drop=1%"), "*--ab-max-drop: '1%' is no margin: write a margin as 1pp*"),
-        (("--ab-baseline=main", "--ab-max-drop=-1pp"), "*--ab-max-drop: '-1pp' is no margin*"),
+        (("--ab-baseline=main", "--ab-max-drop=1%"), "*--ab-max-drop: '1%' is not a margin: write a margin as 1pp*"),
+        (("--ab-baseline=main", "--ab-max-drop=-1pp"), "*--ab-max-drop: '-1pp' is not a margin*"),
         (("--ab-baseline=main", "--ab-alpha=5"), "*--ab-alpha takes a number above 0 up to 0.5, not '5'*"),
         (("--ab-baseline=main", "--ab-alpha=0"), "*--ab-alpha takes a number above 0*"),
         (
@@ -419,14 +419,14 @@ def test_what_cannot_be_a_gate_is_a_usage_error_before_the_first_request(based, 
     [
         (
             'require = ["accuracy.drop <= 1%"]',
-            "*'1%' is no margin*1% could be a percentage of the score or a point of it*",
+            "*'1%' is not a margin*1% could be a percentage of the score or a point of it*",
         ),
         ('require = ["accuracy.drop >= 1pp"]', "*should have <= after a drop*"),
         ('require = ["acuracy.drop <= 1pp"]', "*no metric is called 'acuracy'*"),
         ('require = ["minDCF.drop <= 1pp"]', "*"),
         ("max_drop = 1", "*max_drop*1*"),
-        ('max_drop = "1%"', "*max_drop: '1%' is no margin*"),
-        ('max_drop = "a lot"', "*max_drop: 'a lot' is no margin*"),
+        ('max_drop = "1%"', "*max_drop: '1%' is not a margin*"),
+        ('max_drop = "a lot"', "*max_drop: 'a lot' is not a margin*"),
     ],
 )
 def test_a_bad_line_is_a_usage_error_with_its_place(tones, rule, said):

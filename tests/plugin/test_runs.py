@@ -43,7 +43,7 @@ def evals(suite):
 
 
 def fresh(suite, *args, **options):
-    """One run with a store of its own."""
+    """One run with its own store."""
     number = len(suite.runs())
     (suite.path / "log").unlink(missing_ok=True)
     result = suite.run(f"--ab-store=store{number}.sqlite", *args, log="log", **options)

@@ -43,7 +43,7 @@ def test_quiet(evaluate, change):
 
 
 class Shards:
-    """A suite that is run in parts, each with a store of its own as on a machine of its own."""
+    """A suite that is run in parts, each with its own store as on its own machine."""
 
     def __init__(self, suite, count):
         self.suite, self.path, self.count = suite, suite.path, count
@@ -93,7 +93,7 @@ def assert_same(merged, whole):
 
 
 def alone(file):
-    """A manifest's rows, each of a question of its own."""
+    """A manifest's rows, each of its own question."""
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     file.write_text(
         "".join(json.dumps({**row, "question": f"Which frequency has {row['id']}?"}) + "\n" for row in rows)

@@ -104,7 +104,7 @@ def test_every_spoilt_pack_fails_its_eval_with_one_sentence_and_an_absent_one_is
     for sentence in (
         "silent:cat/1.wav): it is mixed at a ratio of levels, and its one clip is silent; leave it out",
         "empty:cat/1.wav: the file is empty (0 bytes); fetch it again",
-        "frameless:cat/1.wav: no sound in it (zero frames); leave it out, or fetch or edit it anew",
+        "frameless:cat/1.wav: no sound in it (zero frames); leave it out, or fetch or edit it again",
         "bomb:cat/1.wav: the file is cut off: its header promises 67108864 bytes of sound and it holds 1000; fetch",
         "hours:cat/1.wav: 95000000 frames of 1 channels at 16000 Hz are more than may be read here; take",
         "packs/linked/cat/1.wav is a link that leads out of",

@@ -84,7 +84,7 @@ def test_an_answer_is_kept_heard_resumed_and_shown_and_a_broken_one_fails_alone(
     assert page.count('"answer"]') == 6
     verified = songs.audiobench("verify", folder)
     assert verified.returncode == 0, verified.stdout
-    # Nothing is asked anew but what failed; nobody hears the same audio twice.
+    # Nothing is asked again but what failed; nobody hears the same audio twice.
     before = [len((songs.path / log).read_text().splitlines()) for log in ("asked", "heard")]
     songs.run(EAR, "--ab-max-errors=1", model="singer:one", **habits).assert_outcomes(passed=1)
     after = [len((songs.path / log).read_text().splitlines()) for log in ("asked", "heard")]

@@ -216,7 +216,7 @@ def test_a_slower_server_has_regressed_and_shorter_answers_are_said_beside_it(su
     # Slower by the request, and by twice as much by the token.
     assert found["token_time"]["drop"] == pytest.approx(2.0 * latency["drop"] + 1.0)
     assert found["latency.p95"]["detail"] == "unmeasured: of 68 requests fewer than 10 lie beyond p95"
-    assert "it is told of streams alone (stream=yes)" in found["first_token"]["detail"]
+    assert "it is reported for streams only (stream=yes)" in found["first_token"]["detail"]
     ran.stdout.fnmatch_lines(["*latency.drop <= 5%*"])
 
 

@@ -1,4 +1,4 @@
-"""Wordings through a whole run: what is asked anew, what is on record, and that scoring again finds the same."""
+"""Wordings through a whole run: what is asked again, what is on record, and that scoring again finds the same."""
 
 import json
 

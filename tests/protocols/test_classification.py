@@ -127,7 +127,7 @@ def test_numbers_are_over_the_tasks_own_labels() -> None:
 def test_a_mistake_in_the_data_is_named() -> None:
     with pytest.raises(UsageError, match="'a' has no choices"):
         scored("label", "happy", asked=sample(choices=()))
-    with pytest.raises(UsageError, match="its reference 'calm' is none of its choices"):
+    with pytest.raises(UsageError, match="its reference 'calm' is not one of its choices"):
         scored("label", "happy", asked=sample("calm"))
 
 

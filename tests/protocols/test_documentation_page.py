@@ -51,7 +51,7 @@ def test_the_pages_hold_what_the_registry_says(tmp_path):
     pages = shutil.copytree(PAGES, tmp_path / "scorers")
     printed = {path.name: path.read_text(encoding="utf-8") for path in write_pages(pages)}
     present = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
-    assert present == printed, "print them anew: audiobench list scorers --markdown docs/scorers"
+    assert present == printed, "print them again: audiobench list scorers --markdown docs/scorers"
 
 
 def test_a_scorer_without_its_parts_keeps_the_examples_that_its_page_has(tmp_path):

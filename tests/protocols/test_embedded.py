@@ -132,7 +132,7 @@ def test_other_weights_in_a_folder_are_another_signature(tmp_path):
     before = embedded(tmp_path, "mine").signature
     (tmp_path / "model.safetensors").write_bytes(b"two")
     assert embedded(tmp_path, "mine").signature != before
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         embedded(tmp_path / "absent", "mine")
 
 

@@ -323,6 +323,6 @@ def test_the_quick_look_for_letters_called_right_misses_none(text):
 
 @given(st.text("aAbB .,(cat)'*\n", max_size=40), st.sampled_from((ANIMALS, SCENES, KEYS)))
 def test_a_letter_of_the_fullwidth_forms_is_the_same_letter(text, choices):
-    # What is no ASCII takes the patterns alone, without the quick looks before them.
+    # What is not an ASCII takes the patterns alone, without the quick looks before them.
     wide = text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F) if chr(code).isalpha()})
     assert read_choice(f"The answer is {wide}", choices) == read_choice(f"The answer is {text}", choices)

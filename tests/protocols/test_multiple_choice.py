@@ -170,7 +170,7 @@ def test_repeated_choices_are_equally_right_for_us_and_not_for_the_study() -> No
 def test_an_answer_that_is_none_of_the_choices_is_a_usage_error_that_names_the_sample() -> None:
     sample = Sample("wrong", (CLIP,), "Which?", ("dog", "cat"), "cow")
     scorer = multiple_choice().scorers[0]
-    with pytest.raises(UsageError, match=r"'wrong': its answer 'cow' is none of its choices"):
+    with pytest.raises(UsageError, match=r"'wrong': its answer 'cow' is not one of its choices"):
         scorer.score(sample, scorer.parse(sample, {"answer": Response.of("A")}))
 
 

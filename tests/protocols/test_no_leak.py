@@ -137,7 +137,7 @@ def test_metadata_reaches_a_prompt_only_when_the_stage_names_the_field(way):
         return (Message("user", (f"It is {way(sample.metadata)}.",)),)
 
     stage = Stage("answer", render)
-    with pytest.raises(UsageError, match=r"metadata 'label', which might tell the answer: .*fields=\('label',\)"):
+    with pytest.raises(UsageError, match=r"metadata 'label', which might contain the answer: .*fields=\('label',\)"):
         sent(stage, [stage])
     told = stage.__class__("answer", render, fields=("label",))
     assert "It is English." in sent(told, [told])

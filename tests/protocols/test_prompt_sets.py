@@ -91,7 +91,7 @@ def test_a_copy_elsewhere_is_the_same_set(written, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- a\n", "is no prompt set: write version: and paraphrases: at its top"),
+        ("- a\n", "is not a prompt set: write version: and paraphrases: at its top"),
         ("paraphrases: [a]\n", "version must be a text of 1 to 4,000 characters"),
         ("version: 2\nparaphrases: [a]\n", "version must be a text"),
         ("version: ' '\nparaphrases: [a]\n", "version must be a text"),

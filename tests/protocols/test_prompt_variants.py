@@ -239,7 +239,7 @@ def test_of_a_group_a_set_for_one_data_set_is_asked_of_that_alone():
 
 
 def test_what_judges_alone_read_is_asked_in_one_wording():
-    with pytest.raises(UsageError, match="judges alone, who weigh the answer to one wording: ask it in the first"):
+    with pytest.raises(UsageError, match="judges only, which score the answer to one wording: ask it in the first"):
         with_chosen_prompts(family("judged"), chosen_sets("audiobench-gender", Path()))
     for written in ("audiobench-gender:1", "audiobench-gender:draw"):
         assert len(with_chosen_prompts(family("judged"), chosen_sets(written, Path())).stages) == 1

@@ -134,7 +134,7 @@ def test_without_scikit_learn_the_published_rule_says_what_to_install(monkeypatc
 
 
 def test_a_mistake_in_the_data_is_named() -> None:
-    with pytest.raises(UsageError, match="its label 'cat' is none of its choices"):
+    with pytest.raises(UsageError, match="its label 'cat' is not one of its choices"):
         scored("tags", "dog", ("dog, cat",))
     with pytest.raises(UsageError, match="has no choices"):
         scored("tags", "dog", ("dog",), ())

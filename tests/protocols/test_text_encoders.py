@@ -163,7 +163,7 @@ def test_a_folder_of_something_else_is_no_encoder(tmp_path):
         ("", "no text encoder is called ''"),
         ("static:x", "is written static"),
         ("folder", "is written folder:PATH"),
-        ("folder:/absent", "/absent is no folder"),
+        ("folder:/absent", "/absent is not a folder"),
     ],
 )
 def test_a_spec_of_no_encoder_is_refused_with_what_there_is(spec, said):

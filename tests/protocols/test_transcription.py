@@ -43,7 +43,7 @@ def test_languages_without_spaces_are_scored_by_character() -> None:
     assert [scorer.name for scorer in transcription(language="th").scorers] == ["cer-basic"]
     assert transcription("whisper-basic", language="zh").scorers[0].metrics[0] == "cer"
     assert transcription("whisper-basic", language="de").scorers[0].metrics[0] == "wer"
-    with pytest.raises(UsageError, match="'English' is no code of a language"):
+    with pytest.raises(UsageError, match="'English' is not code of a language"):
         transcription(language="English")
 
 

@@ -94,7 +94,7 @@ def test_a_request_without_entities_has_no_macro_mean() -> None:
 
 @pytest.mark.parametrize("reference", ["alarm_set", '{"entities": []}', '[{"type": "time", "filler": "noon"}]'])
 def test_a_mistake_in_the_data_is_named(reference) -> None:
-    with pytest.raises(UsageError, match="its reference is no JSON of the form"):
+    with pytest.raises(UsageError, match="its reference is not JSON of the form"):
         scored("frame", "{}", reference)
 
 

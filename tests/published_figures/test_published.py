@@ -153,7 +153,7 @@ def test_a_share_is_impossible_only_when_no_count_rounds_to_it(n, value, decimal
 
 def test_an_impossible_share_is_named_with_its_neighbours():
     (finding,) = lint([figure(46.87)])
-    assert "46.87 % is no count of 1000 samples, the nearest being 46.80, 46.90" in finding.says
+    assert "46.87 % is not a count of 1000 samples, the nearest being 46.80, 46.90" in finding.says
     assert rules(figure(46.87, n=None), figure(46.8), figure(0.4687, unit="fraction", decimals=4, n=32)) == []
     assert rules(figure(46.87, metric="wer"), figure(46.87, dataset="avg")) == []
 

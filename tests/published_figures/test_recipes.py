@@ -145,6 +145,6 @@ def test_a_model_is_asked_by_a_recipe_and_held_to_its_figure(tmp_path, monkeypat
     assert code == 1
     assert verdict.startswith("undecided: ")
     assert "Qwen2-Audio-Instruct, accuracy 0.5327 of mmsu: mmsu gives " in verdict
-    assert verdict.endswith("; 4 samples here, 5000 there, too few to tell")
+    assert verdict.endswith("; 4 samples here, 5000 there, too few to decide")
     (run,) = (tmp_path / "reports").glob("reproduce-*")
     assert [item["dataset"] for item in json.loads((run / "run.json").read_text())["items"]] == ["mmsu"]

@@ -99,7 +99,7 @@ def test_it_says_you_where_nobody_speaks_and_the_run_says_so(weights, measured, 
 @pytest.mark.parametrize(
     ("name", "language", "why"),
     [
-        ("tiny.en", "en", "it is no multilingual checkpoint; leave the language out"),
+        ("tiny.en", "en", "it is not a multilingual checkpoint; leave the language out"),
         ("base", "xx", "Unsupported language"),
     ],
 )

@@ -167,7 +167,7 @@ def test_a_text_of_a_mistake_is_cut_and_on_one_line() -> None:
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_numbers_that_json_does_not_have_are_named_by_their_line(number: str) -> None:
     content = f'{{"schema":"audiobench.library/2",\n"open":true,\n"shelves":[{{"weights":{{"a":{number}}}}}]}}'
-    with pytest.raises(UsageError, match=f"library.json, line 3 holds {number}, which is no number: make it again"):
+    with pytest.raises(UsageError, match=f"library.json, line 3 holds {number}, which is not a number: make it again"):
         decode(content.encode(), "library.json", KIND, Library)
 
 
@@ -209,11 +209,11 @@ def test_half_of_a_surrogate_pair_in_a_text_is_kept() -> None:
     [
         (b" \n", "library.json is empty: make it again"),
         (b'{"schema":', "line 1 is not JSON .it ends too early: the file was cut"),
-        (b'{\n<<<<<<< ours\n"a": 1}', "line 2 is not JSON .it holds both sides of a merge conflict"),
-        (b"hello", "is no baseline: write one with audiobench baseline save"),
-        (b"[1]", "is no baseline: it has no schema where 'audiobench.library/2' is expected"),
-        (b'{"schema":"audiobench.run/2"}', "is no baseline: it has the schema 'audiobench.run/2'"),
-        (b'{"schema":5}', "is no baseline: it has the schema 5"),
+        (b'{\n<<<<<<< ours\n"a": 1}', "line 2 is not JSON .it has both versions of a merge conflict"),
+        (b"hello", "is not a baseline: write one with audiobench baseline save"),
+        (b"[1]", "is not a baseline: it has no schema where 'audiobench.library/2' is expected"),
+        (b'{"schema":"audiobench.run/2"}', "is not a baseline: it has the schema 'audiobench.run/2'"),
+        (b'{"schema":5}', "is not a baseline: it has the schema 5"),
         (b'{"schema":"audiobench.library/1"}', "another version of pytest-audiobench wrote, and this one reads"),
         (b'{"schema":"audiobench.library/2","open":true,"open":true}', "has 'open' twice"),
         (b'{"schema":"audiobench.library/2","open":"\xff"}', "line 1 is not UTF-8"),

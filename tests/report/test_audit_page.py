@@ -29,7 +29,7 @@ def clip(source: str = f"bundled/digits:{CLIP}") -> AuditedClip:
 
 
 def audit(text: str = "", played: AuditedClip | None = None) -> Audit:
-    """One suspect of one eval; ``text`` stands in every field that comes from outside."""
+    """One suspect of one eval; ``text`` is in every field that comes from outside."""
     item = Item(f"{text}d0", f"{text}Which digit?", (f"{text}one", "two"), (f"{text}one",), (played or clip(),))
     suspect = Suspect(f"{text}digits", item.id, "agreement", f"{text}3 of 3 models agree", f"{text}one", "two", 1.0)
     check = Check(suspect.eval, "agreement", 80, f"{text}1 of 80 items")

@@ -87,7 +87,7 @@ def test_what_a_row_does_not_have_takes_no_room_in_its_line(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_statistic_that_is_no_number_is_refused_with_its_sample(tmp_path: Path, value: float) -> None:
-    with pytest.raises(ValueError, match=rf"letters gives wer = {value} for 's1', which is no number"):
+    with pytest.raises(ValueError, match=rf"letters gives wer = {value} for 's1', which is not a number"):
         write_lines(tmp_path / "rows.jsonl", [replace(SCORED, scores={"wer": value})])
     assert list(tmp_path.iterdir()) == []
 

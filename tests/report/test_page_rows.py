@@ -99,7 +99,7 @@ def test_a_samples_own_score_is_the_metrics_and_no_second_word_for_right_or_wron
 
 @pytest.mark.parametrize(
     ("said", "others", "label"),
-    [(["3"], 0, "3"), (["3", "7"], 0, "3, 7"), ([], 1, "a label beyond the list"), ([], 0, "")],
+    [(["3"], 0, "3"), (["3", "7"], 0, "3, 7"), ([], 1, "a label outside the list"), ([], 0, "")],
 )
 def test_the_label_of_an_answer_whose_text_is_not_stored_is_told_by_its_statistics(said, others, label):
     scores = {"correct": 0.0, **label_statistics(DIGITS, ["9"], said, others)}

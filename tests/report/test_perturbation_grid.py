@@ -1,4 +1,4 @@
-"""Perturbations at a glance: which rows, columns and sheets a run's grid has, and what stands in its cells."""
+"""Perturbations at a glance: which rows, columns and sheets a run's grid has, and what is in its cells."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_only_a_page_is_linked_to_its_samples(runs):
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "file:///etc/passwd", "https://a.b/> <x", "report.html"])
 def test_a_link_that_is_none_is_refused(runs, link):
-    with pytest.raises(UsageError, match="is no link"):
+    with pytest.raises(UsageError, match="is not a link"):
         commented(runs, regressed(runs), link=link)
 
 
@@ -138,7 +138,7 @@ def test_a_link_of_the_comment_opens_its_sample_in_the_report(runs, opened):
     browser = opened(page)
     for end, name in zip(ends, ("digits", "emotion"), strict=True):
         browser.page.goto(f"{page.as_uri()}{end}")
-        # Another anchor of the open page is no new page: it is drawn when its event comes.
+        # Another anchor of the open page is not a new page: it is drawn when its event comes.
         browser.page.locator("#card article", has_text=name).wait_for()
     assert browser.complaints == []
 

@@ -55,7 +55,7 @@ def edit(folder: Path, change: Callable[[Any], object]) -> None:
     [
         (
             lambda record: record["items"][1]["scorers"][0].update(signature="letters|v:2"),
-            "items 'multi', metrics 'accuracy' is by letters (letters|v:1|skip:no), which is none of the item's",
+            "items 'multi', metrics 'accuracy' is by letters (letters|v:1|skip:no), which is not one of the item's",
         ),
         (
             lambda record: record["items"][1].update(regressions=[{"status": "regressed"}]),
@@ -119,15 +119,15 @@ def test_a_run_cut_after_merging_is_no_finished_run_either(runs: Any) -> None:
     [
         ("", "is empty"),
         ("{", "line 1 is not JSON .it ends too early: the file was cut"),
-        ("[]", "is no run's record: it has no schema where 'audiobench.run/2' is expected"),
-        ('{"schema":"audiobench.baseline/2"}', "is no run's record: it has the schema 'audiobench.baseline/2'"),
+        ("[]", "is not a run's record: it has no schema where 'audiobench.run/2' is expected"),
+        ('{"schema":"audiobench.baseline/2"}', "is not a run's record: it has the schema 'audiobench.baseline/2'"),
         (
             '{"schema":"audiobench.run/1","items":[{"eval":5}]}',
             "has the schema 'audiobench.run/1', which another version of pytest-audiobench wrote, and this one reads "
-            "'audiobench.run/2': write it anew with pytest",
+            "'audiobench.run/2': write it again with pytest",
         ),
         ('{"schema":"audiobench.run/2","run":"a","run":"b"}', "has 'run' twice"),
-        ('{"schema":"audiobench.run/2","epochs":NaN}', "line 1 holds NaN, which is no number"),
+        ('{"schema":"audiobench.run/2","epochs":NaN}', "line 1 holds NaN, which is not a number"),
         ('{"schema":' * 100_000, "nested too deep"),
     ],
 )

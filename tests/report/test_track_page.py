@@ -52,7 +52,7 @@ def held(status: Any, drop: float, detail: str = "because") -> RegressionRecord:
 
 
 def page(folder: Path, text: str = "", step: bool = True, **changes: Any) -> Path:
-    """A track of three runs that ends with a significant drop; ``text`` stands in every field that comes from
+    """A track of three runs that ends with a significant drop; ``text`` is in every field that comes from
     outside.
     """
     points = [

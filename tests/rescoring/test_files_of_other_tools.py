@@ -290,12 +290,12 @@ def test_a_text_that_is_not_in_utf8_is_refused_with_its_line_whoever_reads_it(tm
     for verb in (["score", str(file)], ["compare", str(file), str(file)]):
         assert main([*verb, "--family=transcription"]) == 4
         said = unwrapped(capsys.readouterr().err)
-        assert f"{name}, line 3 is no text in UTF-8 (the byte 0xe9): write the file anew in UTF-8, as by iconv" in said
+        assert f"{name}, line 3 is not UTF-8 text (the byte 0xe9): write the file again in UTF-8, as by iconv" in said
     # A text of over a block is read to its end.
     file.write_bytes(("id,hypothesis,reference\n" + "a" * (1 << 20) + "é,b,c\nu2,café,").encode() + b"caf\xe9\n")
     if name.endswith("csv"):
         assert main(["score", str(file), "--family=transcription"]) == 4
-        assert "line 3 is no text in UTF-8" in unwrapped(capsys.readouterr().err)
+        assert "line 3 is not UTF-8 text" in unwrapped(capsys.readouterr().err)
 
 
 def test_a_file_without_an_answer_is_not_measured(lab, run, tmp_path, capsys):
@@ -422,7 +422,7 @@ def test_answers_in_folders_below_others_are_named_as_not_read(tmp_path, capsys)
     table(tmp_path / "whisper" / "clean.csv", GOOD)
     code, out, _ = score(capsys, tmp_path, "--scorers=wer-basic", "--family=transcription")
     assert code == 0
-    assert "not read, since they lie in folders of their own: whisper/clean.csv" in out
+    assert "not read, since they are in folders of their own: whisper/clean.csv" in out
 
 
 def test_a_folder_in_which_all_is_scored_ends_well(tmp_path, capsys):

@@ -98,7 +98,7 @@ def test_an_answer_to_an_unknown_question_is_named(tmp_path):
 @pytest.mark.parametrize("changes", [{"choices": "dog or hen"}, {"answer": "a cow", "true_letter": "Z"}])
 def test_a_manifest_that_cannot_be_read_is_named(tmp_path, changes):
     file = study(tmp_path, row("single", "(A)"), **changes)
-    with pytest.raises(UsageError, match=r"animal_manifest\.jsonl, line 1 is no row of the study's manifests"):
+    with pytest.raises(UsageError, match=r"animal_manifest\.jsonl, line 1 is not a row of the study's manifests"):
         rescore(source_of(file), ScoringOptions())
 
 
@@ -141,8 +141,8 @@ def test_a_folder_of_files_is_scored_as_one(tmp_path):
             '{"wer": 1, "sample_wer": [{"reference": 3, "prediction": "a"}]}',
             "row 0: it has no 'reference' that is a text",
         ),
-        ('{"wer": 1, "sample_wer": [3]}', "row 0: it is no object with a reference and prediction"),
-        ('{"per_clip_hypotheses": [3]}', "is no run of THENIROCK's audiobench"),
+        ('{"wer": 1, "sample_wer": [3]}', "row 0: it is not an object with a reference and prediction"),
+        ('{"per_clip_hypotheses": [3]}', "is not a run of THENIROCK's audiobench"),
         (
             '{"per_clip_hypotheses": [{"clip_id": "c", "file": "f", "reference": null, "hypotheses": {"clean": "a"}}]}',
             "references and hypotheses must be texts",
@@ -177,7 +177,7 @@ def test_a_run_that_never_finished_and_a_folder_of_nothing_are_told_apart(tmp_pa
     [
         ("song", "no family of protocols is called 'song'"),
         ("multiple_choice,colour=red", "multiple_choice has no option 'colour'; it has prompt"),
-        ("multiple_choice,prompt", "'prompt' is no KEY=VALUE"),
+        ("multiple_choice,prompt", "'prompt' is not a KEY=VALUE"),
     ],
 )
 def test_a_family_that_there_is_not_is_named(tmp_path, family, says):
@@ -240,7 +240,7 @@ def test_half_a_character_at_an_answers_end_is_no_crash(tmp_path):
         source_of(study(tmp_path, row("single", "(B) hen \ud83d"), row("multi", "(A)"))), ScoringOptions(("letters",))
     )
     assert values(found) == {("animal[reas]", "letters"): 0.5}
-    assert found.notes == ["animal[reas]: 1 texts held invalid characters or were cut"]
+    assert found.notes == ["animal[reas]: 1 texts had invalid characters or were cut"]
 
 
 def test_a_folder_that_is_called_like_a_file_is_none(tmp_path, capsys):

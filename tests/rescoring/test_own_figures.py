@@ -84,7 +84,7 @@ def test_a_rounded_figure_is_equal_to_its_last_digit():
     pairs = [("one two three", "one two")]
     assert "0.3333: equal by `raw`, to its last digit (1 of" in found_in(transcripts(*pairs, wer=0.3333), "raw")[0]
     assert "comes out by none" in found_in(transcripts(*pairs, wer=0.3334), "raw")[0]
-    assert "comes out by none" in found_in(transcripts(*pairs, wer=0.3), "raw")[0], "one digit is no rounding"
+    assert "comes out by none" in found_in(transcripts(*pairs, wer=0.3), "raw")[0], "one digit is not a rounding"
 
 
 @given(st.integers(1, 999), st.integers(3, 12))
@@ -172,7 +172,7 @@ def test_a_run_of_thenirocks_tool_is_equal_in_each_of_its_conditions(name):
 
 def test_a_figure_that_is_no_number_is_told_and_never_compared():
     rows = transcripts(("a b", "a b"), ("c d", "c"), wer=float("nan"), cer="0.25")
-    assert "talk · ear: the file's own wer is no number, and was not checked" in found_in(rows, "wer-basic")
+    assert "talk · ear: the file's own wer is not a number, and was not checked" in found_in(rows, "wer-basic")
     rows = choices(("B", 1.0), ("A", float("nan")))
     assert [note for note in found_in(rows, "letters") if "own" in note] == [
         "animals · ear: its rows' own mean accuracy was not checked: 1 of 2 rows have no number there"

@@ -24,7 +24,7 @@ def copy(run_folder, tmp_path):
 
 
 def rescored_again(item):
-    """What scoring again must give anew, alike."""
+    """What scoring again must give again, alike."""
     names = ("eval", "model", "dataset", "protocol", "n", "epochs", "limited", "scorers", "hashes", "agreement")
     return *(getattr(item, name) for name in names), [metric for metric in item.metrics if metric.scorer is not None]
 
@@ -59,7 +59,7 @@ def test_it_writes_the_runs_own_files(run_folder, tmp_path):
 
 
 def test_a_replay_and_scoring_again_agree(run_pytest, run_folder):
-    """A replay is a model of its own, so it has its own model hash; all that scoring adds to the asking is the same."""
+    """A replay is its own model, so it has its own model hash; all that scoring adds to the asking is the same."""
     replayed = run_pytest(
         "replayed", f"--ab-model=good=replay:{run_folder},model=good", "--ab-epochs=2", "--ab-max-errors=9"
     )
@@ -174,7 +174,7 @@ def test_a_scorer_that_only_the_tests_know_is_named(copy):
 
 def test_a_folder_that_holds_anything_is_refused(run_folder, tmp_path):
     (tmp_path / "rows.jsonl").write_text("{}\n")
-    with pytest.raises(UsageError, match="not empty: name a folder of its own, rows are never added to"):
+    with pytest.raises(UsageError, match="not empty: name an empty folder, rows are never added to"):
         write_rescored_run(tmp_path, source_of(run_folder), ScoringOptions(), [])
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
@@ -294,7 +294,7 @@ def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
 
     edited(copy / "predictions.jsonl", change)
     found = write_rescored_run(copy / "again", source_of(copy), ScoringOptions(), [])
-    assert any(" texts held invalid characters or were cut" in note for note in found.notes)
+    assert any(" texts had invalid characters or were cut" in note for note in found.notes)
     first = next(read_lines(copy / "again" / "predictions.jsonl", PredictionRow))
     assert first.question.endswith("\ufffd")
     assert first.metadata["said"] == "\ufffd"

@@ -1,4 +1,4 @@
-"""Serves a model of one's own from Python: it takes its time, and notes what it is asked."""
+"""Serves one's own model from Python: it takes its time, and notes what it is asked."""
 
 import argparse
 import sys

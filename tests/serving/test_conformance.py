@@ -204,7 +204,7 @@ FAULTS = {
         "came back with the error 'no'",
     ),
     "no errors anywhere": (_rows(lambda row: {**row, "error": None}), {"partial-batch"}, "without an error"),
-    "NaN": (_rows(lambda row: {**row, "latency_sec": float("nan")}), ANSWERED, "NaN is no JSON number"),
+    "NaN": (_rows(lambda row: {**row, "latency_sec": float("nan")}), ANSWERED, "NaN is not a JSON number"),
     "latency as text": (_rows(lambda row: {**row, "latency_sec": "1"}), {"types"}, "latency_sec is '1'"),
     "negative latency": (_rows(lambda row: {**row, "latency_sec": -1}), {"types"}, "latency_sec is -1"),
     "usage as list": (_rows(lambda row: {**row, "usage": []}), {"types"}, "usage is []"),
@@ -359,7 +359,7 @@ def test_nobody_at_home_fails_at_once():
 
 @pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:port", "http://[::1", "http://x/a b"])
 def test_a_url_that_is_none_is_a_users_mistake(url):
-    with pytest.raises(UsageError, match="is no URL of a server"):
+    with pytest.raises(UsageError, match="is not a URL of a server"):
         Probe(url, None, 1)
 
 

@@ -177,7 +177,7 @@ BAD_ITEMS = {
     "a stranger's role": ({"messages": [{"role": "tool", "content": ""}]}, "role is 'tool'"),
     "no content": ({"messages": [{"role": "user"}]}, "content is null"),
     "half a character": ({"messages": [{"role": "user", "content": "\ud800"}]}, "surrogate"),
-    "an unknown key": ({"extra": 1}, "'extra' is no key of a request"),
+    "an unknown key": ({"extra": 1}, "'extra' is not a key of a request"),
     "audio no list": ({"audio_inputs": None}, "audio_inputs is null"),
     "too many clips": ({"audio_inputs": [wav_input(b"x")] * 4}, "takes 3 at most"),
     "no base64": ({"audio_inputs": [wav_input(b"", data="%%%")]}, "not base64"),
@@ -197,7 +197,7 @@ BAD_ITEMS = {
 
 def test_a_bad_item_is_its_own_error_and_others_are_answered(slow, item, wav):
     for name, (change, why) in BAD_ITEMS.items():
-        # json.dumps writes 1e999 as Infinity, which is no JSON; a literal is what a hostile client sends.
+        # json.dumps writes 1e999 as Infinity, which is not JSON; a literal is what a hostile client sends.
         call = {
             "schema_version": "predictions_v1",
             "requests": [item("a", wav()), _changed(item("x", wav()), **change), item("z", wav())],

@@ -1,4 +1,4 @@
-"""``audiobench leaderboard``: who stands in it, in which rank, and what is refused."""
+"""``audiobench leaderboard``: who is in it, in which rank, and what is refused."""
 
 import csv
 import io
@@ -340,7 +340,7 @@ def test_what_is_no_file_in_a_folder_is_passed_over(board):
     Path("subs/nowhere.json").symlink_to("nothing")
     told = json.loads(board.say("--format", "json")[1])
     assert [one["name"] for one in told["refused"]] == ["folder.json", "nowhere.json", "pipe.json"]
-    assert {one["why"] for one in told["refused"]} == {"it is no file"}
+    assert {one["why"] for one in told["refused"]} == {"it is not a file"}
 
 
 def test_a_folder_on_a_hub_that_nobody_could_write_does_not_stop_the_others(board, hub, keys):

@@ -214,7 +214,7 @@ def test_no_token_and_an_offline_library_are_told(pushed, hub, monkeypatch):
 def test_a_name_that_is_none_is_told(pushed, hub):
     code, _, err = pushed("--repo", "a/b/c")
     assert code == 4
-    assert "no name of a data set: write it as USER/NAME" in err
+    assert "not a name of a data set: write it as USER/NAME" in err
 
 
 def test_the_token_is_in_no_file_no_output_and_no_log(pushed, hub, lab, caplog):
@@ -268,7 +268,7 @@ def test_what_is_no_token_is_refused_without_being_repeated(pushed, hub, monkeyp
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{text}\n"))
     code, out, err = pushed("--token", "-")
     assert (code, hub.asked) == (4, [])
-    assert "standard input's first line is no token" in err
+    assert "standard input's first line is not a token" in err
     assert not text or text not in out + err
 
 
@@ -292,7 +292,7 @@ def test_a_space_and_a_data_set_are_not_both_written_to(pushed, hub):
     assert "give one of them" in err
     code, _, err = pushed("--space", "ada/board", "--private")
     assert (code, hub.asked) == (4, [])
-    assert "--private is of a new data set" in err
+    assert "--private is for a new data set" in err
 
 
 def test_a_run_that_was_edited_is_not_shared(pushed, hub, lab):
@@ -344,7 +344,7 @@ def test_a_name_that_no_data_set_has_is_told_before_anything_else(repo, pushed, 
     for dry in ([], ["--dry-run"]):
         code, _, err = pushed("--repo", repo, *dry)
         assert code == 4
-        assert "is no name of a data set: write it as USER/NAME" in err
+        assert "is not a name of a data set: write it as USER/NAME" in err
     assert hub.asked == []
 
 

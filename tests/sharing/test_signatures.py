@@ -82,7 +82,7 @@ def test_no_changed_byte_of_a_signature_verifies(at, bit, keys):
     try:
         signed = parsed_signature(blob.decode("latin-1"))
         good = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519")))
-        # White space in the armor is none of the signature.
+        # White space in the armor is not one of the signature.
         assert signed == good or not holds(signed, MESSAGE)
     except UnreadableSignature:
         pass
@@ -93,7 +93,7 @@ def test_no_changed_byte_of_a_signature_verifies(at, bit, keys):
     [
         ("", "does not stand between"),
         ("-----BEGIN SSH SIGNATURE-----\n???\n-----END SSH SIGNATURE-----", "not base64"),
-        ("-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----", "no SSH signature of version 1"),
+        ("-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----", "not an SSH signature of version 1"),
         ("-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAf////8=\n-----END SSH SIGNATURE-----", "ends too early"),
         ("-----BEGIN SSH SIGNATURE-----" + "A" * 30_000 + "-----END SSH SIGNATURE-----", "does not stand between"),
     ],
@@ -168,7 +168,7 @@ def test_a_passphrase_comes_from_the_environment(form, tmp_path):
     with pytest.raises(UsageError, match="is another than that from") as wrong:
         load_key(tmp_path / "key", {PASSPHRASE: "open barley"})
     assert "barley" not in str(wrong.value)
-    with pytest.raises(UsageError, match=f"nobody can be asked for it: set {PASSPHRASE}"):
+    with pytest.raises(UsageError, match=f"it cannot be asked for here: set {PASSPHRASE}"):
         load_key(tmp_path / "key", {})
 
 

@@ -67,7 +67,7 @@ def payload_in(path):
 
 @pytest.fixture
 def signed_again(made, signed_file):
-    """Signs a changed payload anew, as a signer who lies would."""
+    """Signs a changed payload again, as a signer who lies would."""
 
     def sign(change, key="ada"):
         payload = payload_in(made)
@@ -141,7 +141,7 @@ def test_a_run_has_no_signature_to_be_held_against_signers(made, audiobench, key
     for named in ("main", "reports/main", "reports/main/run.json"):
         code, _, err = audiobench("verify", named, "--signers", keys / "signers")
         assert code == 4
-        assert "is no submission, so it has no signature" in err
+        assert "is not a submission, so it has no signature" in err
     assert "there is no run 'nothing'" in audiobench("verify", "nothing", "--signers", keys / "signers")[2]
     code, _, err = audiobench("verify", made, "--signers", keys / "signers", "--data", "a=.")
     assert (code, "--data is for a run" in err) == (4, True)
@@ -150,7 +150,7 @@ def test_a_run_has_no_signature_to_be_held_against_signers(made, audiobench, key
 def test_a_pipe_is_neither_waited_for_nor_emptied(made, audiobench, keys):
     os.mkfifo("pipe")
     code, _, err = audiobench("verify", "pipe", "--signers", keys / "signers")
-    assert (code, "is no regular file" in err) == (4, True)
+    assert (code, "is not a regular file" in err) == (4, True)
 
 
 def test_a_changed_payload_is_told(made, signers):
@@ -158,10 +158,10 @@ def test_a_changed_payload_is_told(made, signers):
     changed = decoded(text.replace('"scripted:main"', '"scripted:best"').encode(), "mine.json")
     says = failing(changed, signers)
     assert "payload: its SHA-256 is" in says
-    assert "signature: it is none of this payload by the key SHA256:" in says
+    assert "signature: it is not one of this payload by the key SHA256:" in says
     # Whoever changes it can make the digest fit, and not the signature.
     anew = replace(Submission.of(changed.payload, None), signature=changed.signature)
-    assert "signature: it is none of this payload" in failing(anew, signers)
+    assert "signature: it is not one of this payload" in failing(anew, signers)
 
 
 def test_an_unsigned_one_and_a_strangers_are_told(made, signers, signed_again):
@@ -259,7 +259,7 @@ LIES = {
         "animals/easy: the counts of letters",
     ),
     "an eval left out": (lambda payload: payload["items"].pop(), "the evals"),
-    "evidence that is none": (lambda payload: payload.update(evidence="[]"), "is no baseline"),
+    "evidence that is none": (lambda payload: payload.update(evidence="[]"), "is not a baseline"),
     "answers made right": (
         lambda payload: payload.update(evidence=payload["evidence"].replace("[[0]]", "[[1]]")),
         "its samples give 1",
@@ -314,7 +314,7 @@ def test_the_top_finding_names_its_evidence(found_once, audiobench, keys):
     code, out, _ = audiobench("verify", found_once, "--signers", keys / "signers")
     said = " ".join(out.split())
     assert code == 0
-    assert "✓ findings: 2 are what their samples give, split and tested anew" in said
+    assert "✓ findings: 2 are what their samples give, split and tested again" in said
     assert "top finding: hallucination-rate:single in phantoms/all, validated: effect 1" in said
     assert "holdout: 1 against 0 of the others" in said
     assert "split by seed 0" in said
@@ -352,7 +352,7 @@ def of_top(change):
         (lambda one: one["findings"].append(one["findings"][0]), "an eval has findings twice"),
         (
             lambda one: one["findings"][0].update(eval="phantoms/none"),
-            "findings of an eval that is none of the suite's",
+            "findings of an eval that is not one of the suite's",
         ),
         (lambda one: one["findings"][0].update(findings_methods=None), "do not say how they were found"),
         (lambda one: one["findings"][0]["findings_methods"]["split"].update(seed="x"), "not as a run records them"),
@@ -376,7 +376,7 @@ def test_what_another_version_drew_is_not_called_wrong(found_once, signers, sign
     found = verified(decoded(signed_file(payload), "x"), "x", signers)
     assert found.holds
     said = " ".join(text(found).split())
-    assert "findings[0].ci_lower of phantoms/all is another made anew, and other versions made it: numpy 1.0" in said
+    assert "findings[0].ci_lower of phantoms/all is another made again, and other versions made it: numpy 1.0" in said
     assert "the headline's interval is as stated, by other versions: numpy 1.0 there" in said
 
 
@@ -389,11 +389,11 @@ def test_a_file_named_by_another_hash_is_told(made, signers):
 
 DAMAGE = {
     "empty": (lambda text: "", "is empty"),
-    "no JSON": (lambda text: "submissions", "is no submission: write one with audiobench push"),
+    "no JSON": (lambda text: "submissions", "is not a submission: write one with audiobench push"),
     "cut": (lambda text: text[:-200], "it ends too early"),
     "a name twice": (lambda text: text.replace('"suite":', '"suite": "a", "suite":', 1), "has 'suite' twice"),
     "a float": (lambda text: text.replace('"n": 40', '"n": 40.0'), "payload.headline.n is 40.0 and must be 40: fetch"),
-    "an infinity": (lambda text: text.replace('"n": 40', '"n": Infinity'), "holds Infinity, which is no number"),
+    "an infinity": (lambda text: text.replace('"n": 40', '"n": Infinity'), "holds Infinity, which is not a number"),
     "an unknown member": (
         lambda text: text.replace('"notes":', '"note": "", "notes":', 1),
         "has the unknown 'note' (is it 'notes'?)",
@@ -414,7 +414,7 @@ DAMAGE = {
     "a value beyond all floats": (lambda text: text.replace('"0.75"', '"1e999"'), "value must be a finite number"),
     "a decimal of another form": (
         lambda text: text.replace('"0.75"', '"0.750"', 1),
-        'payload.headline.value is "0.750" and must be "0.75": fetch or write it anew',
+        'payload.headline.value is "0.750" and must be "0.75": fetch or write it again',
     ),
     "a decimal as a number": (
         lambda text: text.replace('"0.75"', "0.75", 1),
@@ -460,7 +460,7 @@ DAMAGE = {
     ),
     "a run": (
         lambda text: '{"schema": "audiobench.run/2"}',
-        "is no submission: it has the schema 'audiobench.run/2' where 'audiobench.submission/2' is expected",
+        "is not a submission: it has the schema 'audiobench.run/2' where 'audiobench.submission/2' is expected",
     ),
 }
 

@@ -31,7 +31,7 @@ def test_each_checkpoint_is_asked_once_and_held_to_the_best_so_far(save, capfd):
     capfd.readouterr()
     assert watch("--once") == 1
     out = capfd.readouterr().out
-    assert "step 100: the first; the next is held to it" in out
+    assert "step 100: the first; the next is compared with it" in out
     worse = next(line for line in out.splitlines() if "✗ worse" in line)
     assert "62.5 %" in worse
     assert "1000" in worse
@@ -78,7 +78,7 @@ def test_it_waits_until_a_step(save):
         if line.startswith("step 100: "):
             break
     save(200, 60)
-    assert "step 200, beside the best so far" in process.stdout.read()
+    assert "step 200, against the best so far" in process.stdout.read()
     assert process.wait() == 0
 
 

@@ -1,4 +1,4 @@
-"""A real run of small evals with all that a run can hold: edits, a control, epochs, a judge, a protocol of its own."""
+"""A real run of small evals with all that a run can hold: edits, a control, epochs, a judge, its own protocol."""
 
 import json
 import os

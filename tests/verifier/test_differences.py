@@ -19,7 +19,7 @@ _STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")
 
 
 def resolved(value, path):
-    """What stands at ``path``; MISSING where nothing does."""
+    """What is at ``path``; MISSING where nothing does."""
     at = 0
     while at < len(path):
         step = _STEP.match(path, at)

@@ -57,7 +57,7 @@ def read_lines_of(path: Path) -> ItemLines:
 
 NUMBERS = (1, 1.0, 0, -0.0, 0.1, 0.1 + 0.2, 1e16, 1e23, 5e-324, 1.7976931348623157e308, float(HUGE))
 BEYOND = (2**53 + 1, 2**63, -(2**63) - 1, 2**64, HUGE, -HUGE)
-"""Whole numbers that are no floats, or no machine's integers."""
+"""Whole numbers that are not floats, or no machine's integers."""
 
 
 @pytest.mark.parametrize("value", [*NUMBERS, *BEYOND, True, False, None, "", "1", "\u00e9\U0001f600\x00"])

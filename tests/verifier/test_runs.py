@@ -339,7 +339,7 @@ HOSTILE = {
     "a line of another layout": ("predictions.jsonl", b'{"eval": "x"}\n', 1, "line 1: it has no 'model'"),
     "a deep line": ("predictions.jsonl", b"[" * 100_000 + b"\n", 1, "line 1: it is not one JSON object"),
     "a scored line that is none": ("scored_predictions.jsonl", b"\xff\n", 1, "line 1: it is not one JSON object"),
-    "a terminal's escape": ("predictions.jsonl", ESCAPE, 1, "no measured eval"),
+    "a terminal's escape": ("predictions.jsonl", ESCAPE, 1, "not a measured eval"),
 }  # fmt: skip
 
 

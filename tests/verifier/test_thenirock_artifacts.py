@@ -214,7 +214,7 @@ def test_a_file_that_is_no_run_is_a_usage_error(tmp_path, capsys, damage):
     file = tmp_path / "run.file.json"
     file.write_text(json.dumps(content))
     assert main(["verify", str(file)]) == 4
-    assert "is no run of ab/asr-robust" in capsys.readouterr().err
+    assert "is not a run of ab/asr-robust" in capsys.readouterr().err
 
 
 def test_hostile_texts_and_other_files_are_a_sentence(tmp_path, capsys):

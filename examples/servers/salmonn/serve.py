@@ -99,7 +99,7 @@ class Salmonn(Model):
         """The question's own scale and encoders, else those of the command line."""
         scale = config.get("lora_scale")
         if scale is not None and (isinstance(scale, bool) or not isinstance(scale, (int, float))):
-            raise ValueError(f"lora_scale={scale!r} is no number")
+            raise ValueError(f"lora_scale={scale!r} is not a number")
         self.off = encoders_in(config["encoder_off"]) if "encoder_off" in config else self.default_off
         for layer in self.lora_layers:
             layer.scaling = dict.fromkeys(layer.scaling, self.default_scale if scale is None else scale)

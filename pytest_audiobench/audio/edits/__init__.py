@@ -5,7 +5,7 @@ so that a clip's key is the same on every machine. Edits are applied in order, t
 source's own rate, before resampling: what an edit does then does not depend on which model listens.
 A changed definition gets a new version, never the old number.
 
-What is made of several clips is no edit, but a rule of :mod:`pytest_audiobench.audio.combining`.
+What is made of several clips is not an edit, but a rule of :mod:`pytest_audiobench.audio.combining`.
 """
 
 from __future__ import annotations

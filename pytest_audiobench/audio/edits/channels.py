@@ -58,7 +58,7 @@ def reverb(seed: int | str, wet: float = 0.25, length_s: float = 0.4) -> Edit:
     16 bits cannot hold makes it softer as a whole.
     """
     if not 0 <= wet <= 1:
-        raise UsageError(f"wet={wet} is no share; give a number from 0 to 1")
+        raise UsageError(f"wet={wet} is not a share; give a number from 0 to 1")
     return Edit(
         "reverb",
         1,

@@ -7,7 +7,7 @@ dose-response curve differ in the dose and in nothing else.
 The masks follow a study of reasoning in audio models (arXiv 2509.22363; github
 lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs, data_processing/mask_audio_dataset.py) but for this:
 
-- It seeds a generator by ``"{seed}_{id}_{percent}"``, so that each share is masked in a place of its own, and two
+- It seeds a generator by ``"{seed}_{id}_{percent}"``, so that each share is masked in its own place, and two
   points of its curve differ in the place as well. Here all shares have one draw.
 - Its scattered pieces are drawn one after another until they sum to the share, and the frames between them are dealt
   out by stars and bars. Here the whole clip is cut into pieces, and the pieces are masked in a drawn order.
@@ -61,7 +61,7 @@ def mask(percent: float, mode: Mode = "random", fill: Fill = "silence", seed: in
 def segments(n_frames: int, rate_hz: int, percent: float, mode: str, seed: int | str = "") -> list[Segment]:
     """The frames of a clip that are masked, in the order of time: they never overlap, and lie inside the clip.
 
-    They are m = floor(n·percent/100 + 1/2) together, reckoned exactly from the decimals of ``percent``.
+    They are m = floor(n·percent/100 + 1/2) together, computed exactly from the decimals of ``percent``.
 
     - ``start`` and ``end``: the first or the last m.
     - ``random``: one piece from floor(u·(n - m + 1)) on, with u in [0, 1) drawn once for all shares, so that every
@@ -135,7 +135,7 @@ def _noise(samples: Samples, seed: str) -> Samples:
 def _percent(percent: float) -> str:
     text = decimal("percent", percent)
     if not 0 <= float(text) <= 100:
-        raise UsageError(f"percent={text} is no share of a clip; give a number from 0 to 100")
+        raise UsageError(f"percent={text} is not a share of a clip; give a number from 0 to 100")
     return text
 
 
@@ -160,7 +160,7 @@ def mask_part(percent: float, part: Part, start_s: float, end_s: float, rule: Ru
     """
     if not 0 <= start_s <= end_s:
         raise UsageError(
-            f"from {start_s} s to {end_s} s is no part of a clip; let it begin at 0 s or later, and then end"
+            f"from {start_s} s to {end_s} s is not part of a clip; let it begin at 0 s or later, and then end"
         )
     parameters = (
         ("percent", _percent(percent)),

@@ -3,7 +3,7 @@
 A recipe is made by the functions of this package (``tone(440, 1)``). It is exact at every rate, so it is rendered at
 the listener's and never resampled; noise therefore differs between rates, in its samples though not in its level.
 Levels are in decibels of full scale: of the peak for tone, chirp and events (a sine of amplitude 1 is at 0), of the RMS
-for all others (0 is an RMS of 1). Speech alone has a rate of its own, from which it is resampled.
+for all others (0 is an RMS of 1). Speech alone has its own rate, from which it is resampled.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _scenario(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
 
 
 def _speech(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    """Resampled at VHQ, where soxr reckons in double precision, as it did when the bundled speech was made."""
+    """Resampled at VHQ, where soxr computes in double precision, as it did when the bundled speech was made."""
     texts = dict(parameters)
     speaker = espeak.Voice(texts.get("voice", ""), round(number(parameters, "rate_wpm")), texts.get("espeak_ng", ""))
     try:

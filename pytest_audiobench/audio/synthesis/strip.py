@@ -42,7 +42,7 @@ class Strip:
         self.wave[start : start + len(event)] += strength * event
 
     def beats(self, least_s: float, most_s: float, first_s: float = 0.02) -> Iterator[float]:
-        """Times at intervals that are drawn anew each."""
+        """Times at intervals that are drawn again each."""
         at_s = first_s
         while at_s < self.length_s - 0.02:
             yield at_s

@@ -152,9 +152,9 @@ def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFile
     file = run / FILE if run.is_dir() else run
     record = run_of(file) if file.is_file() else None
     if record is None:
-        raise UsageError(f"{run} is no finished run: name its folder, which holds run.json and {FILE}")
+        raise UsageError(f"{run} is not a finished run: name its folder, which holds run.json and {FILE}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
+        raise UsageError(f"{folder} already exists and is not empty: name an empty folder, rows are never added to")
     writer = _Writer(folder, record, labels)
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ class _Writer:
         model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
         stages = {stage.name for stage in item.stages} or {ANSWER}
         if REASONING in stages:
-            why = "the study's files have no place for reasoning in a turn of its own"
+            why = "the study's files have no place for reasoning in its own turn"
             self.found.notes.append(f"{eval_} was not written: {why}")
             return
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):

@@ -43,7 +43,7 @@ _NAME = re.compile(r"[\w-]{1,64}")
 
 
 class Question(NamedTuple):
-    """What a row of a manifest asks. ``audio`` is the path below the data root; what is true is no part of it."""
+    """What a row of a manifest asks. ``audio`` is the path below the data root; what is true is not part of it."""
 
     id: str
     question: str
@@ -73,7 +73,7 @@ def faithfulness_study(name: str) -> Dataset:
     file's name: the cluster), faithfulness_letter. Raises UsageError for a name that no file could have.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name[:80]!r} is no name of a data set of the study; give one such as animal, mmau or mmar")
+        raise UsageError(f"{name[:80]!r} is not a data set of the study; give one such as animal, mmau or mmar")
     return Dataset(f"{HOME}/{name}", partial(_samples, name), cluster="recording", groups=("hop",))
 
 
@@ -92,14 +92,14 @@ def rows(file: Path) -> Iterator[Row]:
                 raise TypeError("id, question and audio_path must be texts")
             item = Question(id_, question, choices, _ROOT.sub("", audio, count=1))
         except (KeyError, ValueError, TypeError) as error:
-            raise UsageError(f"{file}, line {line} is no row of the study's manifests ({error!r})") from None
+            raise UsageError(f"{file}, line {line} is not a row of the study's manifests ({error!r})") from None
         if known.setdefault(item.id, item) != item:
             raise UsageError(f"{file}, line {line} asks something else under the id {item.id!r} of an earlier line")
         yield Row(item, fields, f"{file}, line {line}")
 
 
 def sample_of(row: Row, clip: Clip) -> Sample:
-    """A row as a sample that plays ``clip``. Raises UsageError where its answer is none of the options."""
+    """A row as a sample that plays ``clip``. Raises UsageError where its answer is not one of the options."""
     question, letter = row.question, str(row.fields.get("true_letter") or "").strip()
     metadata: dict[str, str | None] = {"recording": question.recording, "faithfulness_letter": letter or None}
     if (hop := question.id.rpartition("_")[2]) in HOPS:
@@ -107,7 +107,7 @@ def sample_of(row: Row, clip: Clip) -> Sample:
     try:
         reference = _reference(str(row.fields.get("answer") or ""), letter, question.choices)
     except ValueError as error:
-        raise UsageError(f"{row.place} is no row of the study's manifests ({error!r})") from None
+        raise UsageError(f"{row.place} is not a row of the study's manifests ({error!r})") from None
     return Sample(question.id, (clip,), question.question, question.choices, reference, metadata)
 
 
@@ -192,5 +192,5 @@ def _reference(answer: str, letter: str, choices: Sequence[str]) -> str:
             return spelled[text.strip().casefold()]
     place = ord(letter.upper()) - ord("A") if len(letter) == 1 else -1
     if not 0 <= place < len(choices):
-        raise ValueError(f"answer {answer[:80]!r} is none of the options")
+        raise ValueError(f"answer {answer[:80]!r} is not one of the options")
     return choices[place]

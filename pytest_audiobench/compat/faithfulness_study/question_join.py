@@ -1,7 +1,7 @@
 """The join of requests to the study's questions: by content, since the study names its samples in its own way.
 
 A request and a row of the study's manifests belong together when the audio's file name and the options are
-equal and the row's question stands in the request. Answer keys are never read.
+equal and the row's question is in the request. Answer keys are never read.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def rendering(kind: Kind, dose: int) -> Perturbation:
     The tree ``TRACK/mask/p20`` or ``TRACK/noise_snr/snr-10`` is looked for in ``--ab-data=faithfulness-audio=FOLDER``
     and ``--ab-data=faithfulness=FOLDER``; TRACK is the sample's metadata of that name, else the data set of its clip
     (mmau, mmar). In the tree a clip lies where the study's manifest has it below its data root, or by its file's name
-    alone; which of the two was found stands in the clip's source. One that is in neither place is its sample's error.
+    alone; which of the two was found is in the clip's source. One that is in neither place is its sample's error.
     Eval is skipped where a track has no such tree. Raises UsageError for another kind.
     """
     if kind == "mask":
@@ -69,7 +69,7 @@ def _prepare(tree: str, places: Places) -> Change:
 
 def _clip_in_tree(clip: Clip, tree: FileSource) -> Clip:
     if not isinstance(clip.source, FileSource) or clip.edits:
-        raise UsageError(f"{clip} is no plain file, so that no rendering of it can be looked for in {tree}")
+        raise UsageError(f"{clip} is not a plain file, so that no rendering of it can be looked for in {tree}")
     # As the manifests have it, as its data set has it, by its name alone.
     path = clip.source.path
     places = (f"{clip.source.root.name}/{path}", path, path.rpartition("/")[2])

@@ -181,7 +181,7 @@ def _rows_in(files: Iterable[Path]) -> dict[str, _Recorded]:
         for line, row in records(file):
             recorded_id, place = row.get("id"), f"{file.name}, line {line}"
             if not isinstance(recorded_id, str):
-                raise UsageError(f"{file}, line {line} has no id: it is no row of recorded answers")
+                raise UsageError(f"{file}, line {line} has no id: it is not a row of recorded answers")
             texts = texts_of(file, line, row)
             # Labels that were recovered afterwards lie beside, with the same texts.
             if recorded_id in rows and rows[recorded_id].texts != texts:
@@ -198,7 +198,7 @@ def texts_of(file: Path, line: int, row: Mapping[str, Any]) -> Sequence[str | No
     Raises UsageError for another layout.
     """
     if (field := next((field for field in FIELDS if field in row), None)) is None:
-        raise UsageError(f"{file}, line {line} has neither {' nor '.join(FIELDS)}: it is no row of recorded answers")
+        raise UsageError(f"{file}, line {line} has neither {' nor '.join(FIELDS)}: it is not a row of recorded answers")
     written = row[field]
     texts = (written or [None]) if isinstance(written, list) else [written]
     if not all(text is None or isinstance(text, str) for text in texts):

@@ -57,7 +57,7 @@ def requested_variant(request: Request, question: StudyQuestion) -> str:
     Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
     is a mask of 100 %. The stages "answer" and "clean" are answers with or without reasoning, as the words around the
     question say; "conditioned" is the model's own reasoning put back. Raises UnsuitableModel for anything else: which
-    option was injected into a clip, for one, stands in no file of the study.
+    option was injected into a clip, for one, is in no file of the study.
     """
     if (changed := change_of(request)) is None:
         raise UnsuitableModel(f"the study recorded no answers to a clip that is {_change_text(request.clips[0])}")

@@ -28,7 +28,7 @@ def foundation_rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     for place, row in placed(file.path, file.objects()):
         question, reference, task, dataset = said(place, row, "question", "answer_gt", "task_name", "dataset_name")
         if "uniq_id" not in row:
-            raise UsageError(f"{place}: it has no 'uniq_id', so nobody knows what was asked")
+            raise UsageError(f"{place}: it has no 'uniq_id', so the question is unknown")
         choices = [row.get(f"choice_{letter}") for letter in "abcd"]
         answer = row.get("response")
         yield RecordedAnswer(
@@ -60,7 +60,7 @@ def chat_rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     for place, row in placed(file.path, file.objects()):
         question, reference, meta_info = said(place, row, "question", "answer_gt", "meta_info")
         if (identity := row.get("uniq_id", row.get("uuid"))) is None:
-            raise UsageError(f"{place}: it has no 'uniq_id' or 'uuid', so nobody knows what was asked")
+            raise UsageError(f"{place}: it has no 'uniq_id' or 'uuid', so the question is unknown")
         answer = row.get("response", row.get("Audio-LLM-response"))
         verdict = row.get("gen", row.get("gpt-score"))
         yield RecordedAnswer(

@@ -12,10 +12,10 @@ from pytest_audiobench.errors import UsageError
 
 _END = re.compile(r"_(?:wer|acc|string_match)_score\Z")
 _JUDGE = re.compile(r"(.+?)_((?:gpt4o|llama3|prometheus)\w*?)_judge(?:_binary)?_score\Z")
-"""Two judges' logs of one set hold different answers: each is an eval of its own."""
+"""Two judges' logs of one set hold different answers: each is its own eval."""
 _NORMALISED = (
-    "AudioBench wrote these texts after its own normalisation (case, punctuation, numbers and fillers are gone on both "
-    "sides): protocols differ here only in what they do to normalised texts"
+    "AudioBench wrote these texts after its own normalisation (case, punctuation, numbers and fillers are removed from "
+    "answers and references): protocols differ here only in what they do to normalised texts"
 )
 _BARE = {"bleu", "meteor"}
 _STORED = 20
@@ -46,7 +46,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     for position, row in enumerate(listed):
         place = f"{file.path}, row {position}"
         if not isinstance(row, dict):
-            raise UsageError(f"{place}: it is no object with a reference and prediction")
+            raise UsageError(f"{place}: it is not an object with a reference and prediction")
         read = _transcript if transcribed else _numbers if "acc" in file.first else _judged
         yield RecordedAnswer(
             id=f"{position:06d}",

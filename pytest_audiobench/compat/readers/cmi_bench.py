@@ -27,7 +27,7 @@ def fits(file: AnswerFile) -> bool:
 
 
 def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
-    """The answers of one model to one task, MODEL_TASK. Parts of one recording are told apart by their place.
+    """The answers of one model to one task, MODEL_TASK. Parts of one recording are distinguished by their place.
 
     Raises UsageError for a row without its texts.
     """
@@ -37,7 +37,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     content: Any = file.content if isinstance(file.content, list) else [row for _, row in file.objects()]
     listed = [(place, row) for place, row in placed(file.path, enumerate(content))]
     if wrong := [place for place, row in listed if not isinstance(row, dict)]:
-        raise UsageError(f"{wrong[0]}: it is no object with a question and response")
+        raise UsageError(f"{wrong[0]}: it is not an object with a question and response")
     texts = [said(place, row, "question", "response", "correct_answer", "audioid") for place, row in listed]
     times = Counter(clip for *_, clip in texts)
     labels = tuple(sorted({label for _, _, right, _ in texts for label in _labels(right, family)}))

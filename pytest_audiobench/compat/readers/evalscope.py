@@ -24,7 +24,7 @@ def fits(file: AnswerFile) -> bool:
 def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     """The reviewed answers of one subset. Predictions have no targets: their reviews are read in their place.
 
-    Raises UsageError for predictions without reviews, and for a row that is no review.
+    Raises UsageError for predictions without reviews, and for a row that is not a review.
     """
     path = file.path
     if "sample_score" not in file.first:

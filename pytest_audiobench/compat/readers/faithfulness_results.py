@@ -33,7 +33,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
         identity, letter, listed = said(place, row, "id", "correct_choice", "choices")
         options = listed_options(listed)
         if (reference := option_of(letter, options)) not in options:
-            raise UsageError(f"{place}: the true letter {letter!r} is none of its options {listed[:80]!r}")
+            raise UsageError(f"{place}: the true letter {letter!r} is not one of its options {listed[:80]!r}")
         answer = row.get("final_answer_raw")
         steps = [str(row[step]) for step in _STEPS if step in row]
         yield RecordedAnswer(

@@ -81,7 +81,7 @@ def _asked(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
             raise UsageError(f"{place}: {len(reference)} of its options are right together, which no scorer here reads")
         listed = dict(zip(ascii_uppercase, options, strict=False))
         if (reference := tuple(listed[letter] for letter in reference if letter in listed)) == ():
-            raise UsageError(f"{place}: its target {targets[0]!r} is none of its options")
+            raise UsageError(f"{place}: its target {targets[0]!r} is not one of its options")
     judged = any(name.startswith("model_graded") for name in dictionary(sample.get("scores")))
     return {
         "question": _words(sample.get("input")),

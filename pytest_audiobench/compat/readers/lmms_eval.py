@@ -42,7 +42,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     groups = breakdowns(_details(row) for _, row in listed)
     for place, row in listed:
         if not isinstance(row.get("doc_id"), (int, str)):
-            raise UsageError(f"{place}: it has no 'doc_id', so nobody knows what was asked")
+            raise UsageError(f"{place}: it has no 'doc_id', so the question is unknown")
         own = {metric: _own(metric, value) for metric, value in row.items() if metric not in _FIELDS}
         question = str(row.get("input") or "")
         options = listed_options(question)

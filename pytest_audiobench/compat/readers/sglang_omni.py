@@ -10,7 +10,7 @@ from pytest_audiobench.compat.answer_fields import dictionary, number, placed, s
 from pytest_audiobench.compat.answer_files import AnswerFile, Reader, RecordedAnswer
 from pytest_audiobench.errors import UsageError
 
-_SPOKEN = "the texts are what a recogniser heard in the model's speech: its mistakes count as the model's"
+_SPOKEN = "the texts are a recogniser's transcripts of the model's speech: its mistakes count as the model's"
 _NO_OPTIONS = "the file holds the texts of the right and of the read option; the others are known by their letters"
 _MOST_OPTIONS = 4
 
@@ -28,7 +28,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     model = str(config.get("model") or config.get("model_path") or config.get("model_name") or "")
     for place, row in placed(file.path, enumerate(file.first["per_sample"])):
         if not isinstance(row, dict):
-            raise UsageError(f"{place}: it is no object with an id and a text")
+            raise UsageError(f"{place}: it is not an object with an id and a text")
         failed = row.get("is_success") is False
         error = str(row.get("error") or "the request failed") if failed else ""
         if "target_text" in row:
@@ -63,7 +63,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
 def _identity(place: str, row: Mapping[str, Any], *names: str) -> str:
     value = next((row[name] for name in names if row.get(name) not in (None, "")), None)
     if value is None:
-        raise UsageError(f"{place}: it has no {' or '.join(map(repr, names))}, so nobody knows what was asked")
+        raise UsageError(f"{place}: it has no {' or '.join(map(repr, names))}, so the question is unknown")
     return str(value)
 
 

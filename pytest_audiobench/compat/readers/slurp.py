@@ -59,7 +59,7 @@ def _true_frames(place: Path) -> dict[str, Mapping[str, Any]]:
     requests: dict[str, Mapping[str, Any]] = {}
     for line, row in AnswerFile(place).objects():
         if not {"slurp_id", "scenario", "action", "tokens", "entities"} <= row.keys():
-            raise UsageError(f"{place}, line {line}: it is no request of SLURP (slurp_id, scenario, action, entities)")
+            raise UsageError(f"{place}, line {line}: it is not a SLURP request (slurp_id, scenario, action, entities)")
         requests[str(row["slurp_id"])] = row
         requests |= {str(recording["file"]): row for recording in row.get("recordings", ())}
     return requests

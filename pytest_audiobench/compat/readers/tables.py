@@ -56,7 +56,7 @@ def fits(file: AnswerFile) -> bool:
 
 
 def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
-    """The answers of a table. Raises UsageError for columns that there are not, or that cannot be told apart."""
+    """The answers of a table. Raises UsageError for columns that do not exist or cannot be distinguished."""
     records = list(table_rows(file))
     if not records:
         raise UsageError(f"{file.path} is empty: there is nothing to score")
@@ -210,7 +210,7 @@ def table_rows(file: AnswerFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _csv_rows(file: AnswerFile, delimiter: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if file.is_binary:
-        raise UsageError(f"{file.path} is no text in UTF-8: write it anew in UTF-8")
+        raise UsageError(f"{file.path} is not UTF-8 text: write it again in UTF-8")
     style: dict[str, Any] = {"delimiter": delimiter}
     if delimiter == "\t" and not any(cell.startswith('"') and cell.endswith('"') for cell in file.header):
         style["quoting"] = csv.QUOTE_NONE
@@ -251,7 +251,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             for row in batch.to_pylist():
                 yield (place := place + 1), row
     except (ArrowException, OSError) as error:
-        raise UsageError(f"{path} is no Parquet file that can be read ({error})") from None
+        raise UsageError(f"{path} is not a Parquet file that can be read ({error})") from None
 
 
 def references_beside(file: AnswerFile) -> dict[str, str | tuple[str, ...]]:

@@ -66,7 +66,9 @@ def stm_segments(file: AnswerFile) -> dict[Recording, list[Segment]]:
         cells = line.split(maxsplit=5)
         times = _times(cells[3:5])
         if times is None or times[1] < times[0]:
-            raise UsageError(f"{file.path}, line {number} is no segment: file channel speaker begin end [<label>] text")
+            raise UsageError(
+                f"{file.path}, line {number} is not a segment: file channel speaker begin end [<label>] text"
+            )
         text = cells[5] if len(cells) > 5 else ""
         label = ""
         if text.startswith("<") and ">" in text and "," in text[: text.index(">")]:
@@ -87,7 +89,7 @@ def ctm_words(file: AnswerFile) -> dict[Recording, list[Word]]:
         cells = line.split()
         mark = cells[4].upper() if len(cells) > 4 else ""
         if len(cells) < 5 or (mark not in _MARKS and _times(cells[2:4]) is None):
-            raise UsageError(f"{file.path}, line {number} is no word: file channel begin duration word [confidence]")
+            raise UsageError(f"{file.path}, line {number} is not a word: file channel begin duration word [confidence]")
         words = recordings[Recording(cells[0], cells[1].upper())]
         if mark == "<ALT_BEGIN>":
             alternatives = [[]]
@@ -221,7 +223,7 @@ def rttm_turns(file: AnswerFile) -> dict[str, list[Turn]]:
         times = _times(cells[3:5])
         if len(cells) < 8 or times is None:
             raise UsageError(
-                f"{file.path}, line {number} is no turn: SPEAKER file channel begin duration <NA> <NA> speaker <NA>"
+                f"{file.path}, line {number} is not a turn: SPEAKER file channel begin duration <NA> <NA> speaker <NA>"
             )
         recordings[cells[1]].append(Turn(cells[7], *times))
     return dict(recordings)

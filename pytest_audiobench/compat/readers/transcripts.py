@@ -103,7 +103,7 @@ def _rows(texts_of: Callable[[AnswerFile], dict[str, str]], names: tuple[str, ..
 
 
 def _references(file: AnswerFile, texts_of: Callable[[AnswerFile], dict[str, str]]) -> Mapping[str, str]:
-    """Of either form: a Kaldi ``text`` may be held to a trn file."""
+    """Of either form: a Kaldi ``text`` may be compared with a trn file."""
     return trn_texts(file) if trn_fits(file) else kaldi_texts(file) if texts_of is not trn_texts else texts_of(file)
 
 
@@ -112,7 +112,7 @@ Rows = Callable[[AnswerFile], Iterator[RecordedAnswer]]
 READERS = (
     Reader(
         name="trn",
-        about="sclite's trn (text (id) a line, with the references in a trn of their own)",
+        about="sclite's trn (text (id) a line, with the references in their own trn)",
         origin="real file",
         fits=trn_fits,
         rows=_rows(trn_texts, _TRN_NAMES, nist=True),
@@ -122,7 +122,7 @@ READERS = (
     ),
     Reader(
         name="kaldi-text",
-        about="a Kaldi text (id text a line, with the references in a text of their own)",
+        about="a Kaldi text (id text a line, with the references in their own text)",
         origin="imitation",
         fits=kaldi_fits,
         rows=_rows(kaldi_texts, _KALDI_NAMES, nist=False),

@@ -32,7 +32,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     samples: dict[Any, dict[str, Mapping[str, Any]]] = {}
     for line, row in file.objects():
         if row.get("type") not in _STEPS or "id" not in row or not isinstance(row.get("data"), dict):
-            raise UsageError(f"{file.path}, line {line}: it is no step of a sample (type, id and data)")
+            raise UsageError(f"{file.path}, line {line}: it is not a step of a sample (type, id and data)")
         samples.setdefault(row["id"], {})[row["type"]] = row["data"]
     if not any("eval" in steps for steps in samples.values()):
         raise UsageError(f"{file.path} holds no step 'eval', in which the references are: score it there first")

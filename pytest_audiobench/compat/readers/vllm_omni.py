@@ -12,7 +12,7 @@ from pytest_audiobench.compat.answer_files import AnswerFile, Reader, RecordedAn
 _CHOICES, _SPEECH = "daily_omni_eval_items", "seed_tts_wer_eval_items"
 _OPTIONS = tuple(ascii_uppercase[:4])
 _LETTERS = "the file holds the letter that was read and no answer (--save-detailed): every scorer reads that letter"
-_SPOKEN = "the texts are what a recogniser heard in the model's speech: its mistakes count as the model's"
+_SPOKEN = "the texts are a recogniser's transcripts of the model's speech: its mistakes count as the model's"
 
 
 def fits(file: AnswerFile) -> bool:

@@ -80,13 +80,13 @@ def artifact(file: Path, content: Json) -> Artifact:
         for number, answer in enumerate(run.answers):
             _CHECKS[suite](f"{number}", answer)
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise UsageError(f"{file} is no run of {suite}: {error}; it was edited, or another version wrote it") from None
+        raise UsageError(f"{file} is not a run of {suite}: {error}; it was edited, or is of another version") from None
     return run
 
 
 def _check(place: str, value: Any, wanted: Mapping[str, type | tuple[type, ...]]) -> None:
     if not isinstance(value, dict):
-        raise TypeError(f"{place} is no object")
+        raise TypeError(f"{place} is not an object")
     for name, kind in wanted.items():
         if not isinstance(value.get(name), kind) or (kind is int and isinstance(value.get(name), bool)):
             raise TypeError(f"{place} has no proper {name!r}")

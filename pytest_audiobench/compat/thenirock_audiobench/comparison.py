@@ -95,7 +95,7 @@ def _named_sounds(run: Artifact) -> dict[str, str]:
 
 
 def comparable_with_runs(side: ComparableEval, ours: ComparableEval) -> ComparableEval:
-    """``side`` of an artifact as it can be compared with a side of ours: what it does not know is no difference.
+    """``side`` of an artifact as it can be compared with a side of ours: what it does not know is not a difference.
 
     The scorer that is our headline is its headline too, where its answers were read so.
     """

@@ -74,7 +74,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
                     figures=figures,
                 )
     except (KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{file} is no run of THENIROCK's audiobench ({error!r})") from None
+        raise UsageError(f"{file} is not a run of THENIROCK's audiobench ({error!r})") from None
 
 
 def _results(run: Artifact) -> Iterator[RecordedRow]:

@@ -51,7 +51,7 @@ def stem(archive: Path) -> str:
     name = archive.name
     end = next((end for end in ARCHIVES if name.lower().endswith(end) and len(name) > len(end)), None)
     if end is None:
-        raise UsageError(f"{archive} is no archive by its name; it must end with {', '.join(ARCHIVES)}")
+        raise UsageError(f"{archive} is not an archive by its name; it must end with {', '.join(ARCHIVES)}")
     return name[: -len(end)]
 
 
@@ -64,7 +64,7 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
     """
     target = into / stem(archive)
     if target.exists():
-        raise UsageError(f"{target} is there already; remove it, or unpack {archive.name} elsewhere")
+        raise UsageError(f"{target} already exists; remove it, or unpack {archive.name} elsewhere")
     into.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=into))
     try:
@@ -84,7 +84,7 @@ def unpack_all(archive: Path, folder: Path, most_bytes: int, most_members: int |
     except FileNotFoundError:
         raise UsageError(f"there is no archive {archive}; correct the path") from None
     except FileExistsError:
-        raise UsageError(f"{archive} has two members of one name; pack it anew") from None
+        raise UsageError(f"{archive} has two members of one name; pack it again") from None
     except (OSError, *_BROKEN) as error:
         if isinstance(error, OSError) and error.errno in DISK:
             raise InfrastructureError(f"{folder} cannot be written ({error.strerror}): make room there") from None

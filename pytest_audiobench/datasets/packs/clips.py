@@ -70,7 +70,7 @@ def checked_inside(path: Path, root: Path) -> Path:
 def _index_rows(index: Path, mistakes: Mistakes) -> Iterator[tuple[str, str]]:
     content = read_document(index, _MOST_INDEX_BYTES)
     if not isinstance(content, dict):
-        raise UsageError(f"{index} is no JSON object; write it as {{label: [path, …]}}")
+        raise UsageError(f"{index} is not a JSON object; write it as {{label: [path, …]}}")
     names: dict[str, str] = {}
     for name, paths in content.items():
         label = slug(name)
@@ -79,7 +79,7 @@ def _index_rows(index: Path, mistakes: Mistakes) -> Iterator[tuple[str, str]]:
             mistakes.add(f"{index}: its key {name[:80]!r} {other}; rename it")
         names.setdefault(label, name)
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            mistakes.add(f"{index}: its {name[:80]!r} is no list of paths; write paths beside the index")
+            mistakes.add(f"{index}: its {name[:80]!r} is not a list of paths; write paths beside the index")
             continue
         for path in paths:
             try:

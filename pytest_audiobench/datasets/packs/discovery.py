@@ -89,7 +89,7 @@ def check_own_name(name: str, where: Path) -> None:
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"{name[:80]!r} is no name of a pack; use letters, digits, -, _ and ., with a letter or digit first"
+            f"{name[:80]!r} is not a name of a pack; use letters, digits, -, _ and ., with a letter or digit first"
         )
 
 

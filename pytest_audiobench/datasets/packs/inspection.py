@@ -73,7 +73,7 @@ def probe_counts(pack: Pack) -> dict[str, tuple[int, int, int]]:
 
 
 def _duration_and_rate(source: FileSource, locator: Locator) -> tuple[float, int]:
-    """Raises AudioError for a file that cannot be found, leaves its folder, is no audio, or is not of a fit length."""
+    """Raises AudioError for a file that cannot be found, leaves its folder, is not audio, or is not of a fit length."""
     path = locator.find(source).path
     try:
         with open(path, "rb") as file, soundfile.SoundFile(file.fileno(), closefd=False) as sound:

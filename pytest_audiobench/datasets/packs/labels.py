@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 _WORDS = {"baby_cry": "crying baby", "dishes": "dishes clattering", "frying": "frying food", "gun_shot": "gunshot"}
-"""Slugs that are no words to ask with; the wordings are those of github THENIROCK/audiobench, labels.py."""
+"""Slugs that are not words to ask with; the wordings are those of github THENIROCK/audiobench, labels.py."""
 
 
 def slug(written: str) -> str:

@@ -101,7 +101,7 @@ def read_manifest(path: Path) -> PackManifest:
     """The manifest in ``path``, a JSON file. Raises UsageError with the field and the remedy of each mistake."""
     content = read_document(path)
     if not isinstance(content, dict):
-        raise UsageError(f"{path} is no JSON object; write the pack's fields into one")
+        raise UsageError(f"{path} is not a JSON object; write the pack's fields into one")
     mistakes = Mistakes()
     likely_keys = mistakes.check_keys(str(path), content, [spec.name for spec in fields(PackManifest)])
     values = _Fields(path, content, mistakes)
@@ -132,7 +132,7 @@ class _Fields:
         if value is None:
             return ""
         if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-            self._wrong(name, f"is no text of at most {_LONGEST_TEXT} characters", "write it as text, in quotes")
+            self._wrong(name, f"is not a text of at most {_LONGEST_TEXT} characters", "write it as text, in quotes")
             return ""
         return value.strip()
 
@@ -161,7 +161,7 @@ class _Fields:
             return ()
         value = self._values[name]
         if not isinstance(value, list) or not value or not all(isinstance(label, str) for label in value):
-            self._wrong(name, "is no list of texts", "list what is heard, or leave it away")
+            self._wrong(name, "is not a list of texts", "list what is heard, or leave it out")
             return ()
         if len(value) > _MOST_LABELS:
             self._wrong(name, f"lists more than {_MOST_LABELS}", "split the pack")
@@ -179,7 +179,7 @@ class _Fields:
         if value is None:
             return None
         if not isinstance(value, dict):
-            self._wrong(name, "is no object", 'write {"solo": 10, "pair": 10}')
+            self._wrong(name, "is not an object", 'write {"solo": 10, "pair": 10}')
             return None
         for condition, count in value.items():
             if condition not in CONDITIONS:

@@ -54,7 +54,7 @@ class Recipe:
 def inline_recipe(text: str) -> Recipe:
     """The recipe of ``siren+rain@-6`` or ``city:siren+rain@-6``: labels, levels in dB, perhaps the pack.
 
-    Its name is what it says, so that the same mixture is paired over runs whatever stands beside it.
+    Its name is what it says, so that the same mixture is paired over runs whatever is next to it.
     Raises UsageError for what is none.
     """
     where = f"the mixture {text[:200]!r}"
@@ -63,7 +63,7 @@ def inline_recipe(text: str) -> Recipe:
     for part in parts.split("+"):
         match = _PART.fullmatch(part.strip())
         if match is None:
-            raise UsageError(f"{where}: {part.strip()!r} is no label with a level in dB; write siren+rain@-6")
+            raise UsageError(f"{where}: {part.strip()!r} is not a label with a level in dB; write siren+rain@-6")
         labels.append(match["label"])
         levels.append(float(match["level"] or 0))
     slugs = _slugs(where, labels)
@@ -116,7 +116,7 @@ def _recipe(path: Path, number: int, entry: Any, mistakes: Mistakes) -> Recipe |
     """One mixture of a file; None, or one with stand-ins, where it adds to ``mistakes``."""
     where = f"{path}, mixture {number}"
     if not isinstance(entry, dict):
-        mistakes.add(f"{where} is no object; write its name and labels")
+        mistakes.add(f"{where} is not an object; write its name and labels")
         return None
     name = mistakes.attempt("", _text, where, entry, "name") or f"recipe-{number}"
     if CONTROL.search(name) or "/" in name:
@@ -130,7 +130,7 @@ def _recipe(path: Path, number: int, entry: Any, mistakes: Mistakes) -> Recipe |
     written = entry.get("labels", list(written_levels))
     labels: tuple[str, ...] = ()
     if not isinstance(written, list) or not all(isinstance(label, str) for label in written):
-        mistakes.add(f"{where}: its 'labels' are no list of texts; list what is to be heard")
+        mistakes.add(f"{where}: its 'labels' are not a list of texts; list what is to be heard")
     elif "labels" not in likely_keys:
         labels = mistakes.attempt((), _slugs, where, written)
     if not labels:
@@ -142,7 +142,7 @@ def _recipe(path: Path, number: int, entry: Any, mistakes: Mistakes) -> Recipe |
     pins = _by_label(where, "pin", written_pins, labels, mistakes)
     for label, value in pins.items():
         if not isinstance(value, (str, int)) or isinstance(value, bool):
-            mistakes.add(f"{where}: its 'pin' of {label} is no text; name one of its clips")
+            mistakes.add(f"{where}: its 'pin' of {label} is not text; name one of its clips")
     levels_db = [levels.get(label, others if i else 0.0) for i, label in enumerate(labels)]
     return Recipe(
         name,
@@ -191,7 +191,7 @@ def _object(where: str, entry: Mapping[str, Any], name: str) -> Mapping[str, Any
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UsageError(f"{where}: its {name!r} is no object; write {{label: value}}")
+        raise UsageError(f"{where}: its {name!r} is not an object; write {{label: value}}")
     return value
 
 
@@ -200,7 +200,7 @@ def _text(where: str, entry: Mapping[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > 200:
-        raise UsageError(f"{where}: its {name!r} is no text of at most 200 characters; write it in quotes")
+        raise UsageError(f"{where}: its {name!r} is not a text of at most 200 characters; write it in quotes")
     return value.strip()
 
 
@@ -228,5 +228,5 @@ def pinned_clip(recipe: Recipe, label: str, clips: Sequence[Clip]) -> int:
         )
     if "/" in value or PurePosixPath(value).suffix:
         known = nearest(value, [path.name for path in paths])
-        raise UsageError(f"{recipe.where}: its 'pin' of {label} is {value[:80]!r}, which is none of its clips; {known}")
+        raise UsageError(f"{recipe.where}: its 'pin' of {label} is {value[:80]!r}, not one of its clips; {known}")
     return int(hashlib.sha256(value.encode()).hexdigest()[:8], 16) % len(clips)

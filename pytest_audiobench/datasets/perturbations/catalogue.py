@@ -62,8 +62,8 @@ def ladder(family: str, *doses: float) -> tuple[Perturbation, ...]:
 
     ``white``, ``pink``, ``cafe``, ``babble``, ``voices`` and ``recorded`` are noises (dB SNR), ``clipping`` is in dB
     below the clip's peak, ``speed`` a factor, ``gain`` in dB. ``codec`` has no doses: it is one perturbation a codec.
-    Raises UsageError for any other family, for doses where there are none, and for one that is no finite number or is
-    given twice.
+    Raises UsageError for any other family, for doses where there are none, and for one that is not finite or is given
+    twice.
     """
     if family == "codec":
         if doses:
@@ -247,7 +247,7 @@ def with_clean(names: Sequence[str]) -> tuple[str, ...]:
 
 def is_of_questions(names: Sequence[str]) -> bool:
     """Whether ``names`` ask of a question what its answer hangs on, without saying where ``clean`` stands among them:
-    such perturbations are asked beside the eval as it is, and are no evals of their own.
+    such perturbations are asked beside the eval as it is, and are not evals of their own.
     """
     return "clean" not in names and any(name in GROUPS or name in map(str, _OF_QUESTIONS) for name in names)
 

@@ -38,7 +38,7 @@ def injections(
     ``inject-correct-before``, ``inject-wrong-before``, ``inject-correct-overlaid`` and ``inject-wrong-overlaid``, all
     of the family ``inject`` and without a dose. The speech is ``level_db`` decibels above the clip, each by the RMS of
     all its frames; before the clip a silence of ``gap_s`` follows it; over the clip it begins where the clip does, and
-    goes on after a clip that is shorter. "{option}. {option}. {option}." says an option several times.
+    continues after a clip that is shorter. "{option}. {option}. {option}." says an option several times.
 
     The wrong option is drawn from the sample's id, among those that no answer is read as the true one for. Metadata:
     ``injected`` is the letter of the option that is said, ``injected_by`` who says it. Raises UsageError for ``spoken``

@@ -54,7 +54,7 @@ _PLACES: tuple[Place, ...] = ("first", "middle", "last")
 def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tuple[Perturbation, ...]:
     """``mask-p20`` and so on: a share of each clip replaced, for each of ``percents`` or the usual ones.
 
-    Mode and fill stand in the names (``mask-p20-start``, ``mask-p20-noise``, ``mask-p20-end-noise``) and in the
+    Mode and fill are in the names (``mask-p20-start``, ``mask-p20-noise``, ``mask-p20-end-noise``) and in the
     families, but for a random place and silence; :func:`~pytest_audiobench.audio.edits.mask` says what they do.
     Raises UsageError for a share outside 0 to 100 or given twice, and for an unknown mode or fill.
     """
@@ -88,7 +88,7 @@ def masked_parts(part: Scenery, rule: Rule = "exact") -> tuple[Perturbation, ...
 
     The part is the speech, or all else; where the speech lies is a sample's metadata "speech_start_s" and
     "speech_end_s". ``rule`` is that of :func:`~pytest_audiobench.audio.edits.mask_part`: the ``published`` one of the
-    faithfulness study stands in the names (``without-speech-p10-published``), and masks at the clip's own rate.
+    faithfulness study is in the names (``without-speech-p10-published``), and masks at the clip's own rate.
     """
     family = f"without-{part}{'-published' if rule == 'published' else ''}"
     return tuple(

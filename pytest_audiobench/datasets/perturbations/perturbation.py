@@ -31,7 +31,7 @@ def dose_of(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not is_dose(number):
-        raise UsageError(f"the dose {value!r} of {name} is no number that a curve can be drawn over; give a finite one")
+        raise UsageError(f"the dose {value!r} of {name} is not a number to draw a curve over; give a finite one")
     return number
 
 
@@ -46,8 +46,8 @@ ClipChange: TypeAlias = Callable[[Clip, str], Clip]
 class Perturbation:
     """What is done to a data set's samples, of which perturbations of one family with doses are the points of a curve.
 
-    Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
-    and for a dose that is no finite number.
+    Raises UsageError for a name, a family or a unit that is not a printable text, for a name or a family that is empty,
+    and for a dose that is not a finite number.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Perturbation:
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("family", self.family), ("unit", self.unit)):
             if not isinstance(text, str) or not text.isprintable() or not (text or what == "unit"):
-                raise UsageError(f"the {what} {text!r} of a perturbation is no printable text; give it one")
+                raise UsageError(f"the {what} {text!r} of a perturbation is not a printable text; give it one")
         if self.harder not in get_args(Harder):
             raise UsageError(f"harder={self.harder!r} of the perturbation {self.name} is not 'higher', 'lower' or ''")
         if self.dose is not None:

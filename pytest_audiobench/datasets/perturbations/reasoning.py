@@ -53,7 +53,7 @@ def reasoning_change(perturbation: Perturbation) -> str:
 
 def _early(percent: float) -> Perturbation:
     if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 <= percent <= 100:
-        raise UsageError(f"early({percent!r}) is no percentage of the sentences; give numbers from 0 to 100")
+        raise UsageError(f"early({percent!r}) is not a percentage of the sentences; give numbers from 0 to 100")
     share = f"{(Decimal(str(percent)) / 100).normalize():f}"
     marking = _marking("kept", lambda sample: share)
     return Perturbation(f"early-{percent:g}", "early", marking, percent, "% of the sentences", "lower")

@@ -28,7 +28,7 @@ Range: TypeAlias = tuple[float, float]
 FAMILY = "drawn"
 
 _FAR = 3**70
-"""Where the drawn integers lie. Hypothesis mixes integers into its draws that stand in the modules of the user, so that
+"""Where the drawn integers lie. Hypothesis mixes integers into its draws that are in the modules of the user, so that
 near 0 the same seed would draw otherwise beside other modules; none stands here."""
 
 
@@ -134,7 +134,7 @@ def _grid(aspect: str, ends: Range) -> tuple[float, ...]:
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and least <= low and high <= most):
         limits = "" if math.isinf(least) else f", from {least:g}" + ("" if math.isinf(most) else f" to {most:g}")
-        raise UsageError(f"{aspect}={ends!r} is no range: give its two ends{limits}, such as {aspect}=(0, 20)")
+        raise UsageError(f"{aspect}={ends!r} is not a range: give its two ends{limits}, such as {aspect}=(0, 20)")
     mildest = min(max(neutral, low), high)
     below, above = int((mildest - low) / step + 1e-9), int((high - mildest) / step + 1e-9)
     return tuple(round(mildest + step * k, 6) for k in sorted(range(-below, above + 1), key=lambda k: (abs(k), k)))

@@ -1,6 +1,6 @@
 """The pools that are always there: the bundled speech and sounds, further sounds and music that are computed.
 
-They have no vocal bursts: what a formant synthesiser makes of a laugh or a sigh cannot be told from its speech.
+They have no vocal bursts: what a formant synthesiser makes of a laugh or a sigh sounds like its speech.
 """
 
 from __future__ import annotations

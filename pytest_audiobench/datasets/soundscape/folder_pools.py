@@ -127,14 +127,14 @@ def _listed(file: Path, root: DataRoot, mistakes: Mistakes) -> Iterator[Piece]:
         mistakes.check_keys(where, row, _FIELDS)
         for name in _TEXTS:
             if not isinstance(row.get(name, ""), str):
-                mistakes.add(f"{where}: its {name!r} is no text; write one")
+                mistakes.add(f"{where}: its {name!r} is not text; write one")
         also = row.get("also", [])
         if not isinstance(also, list) or any(kind not in EVENT_TYPES for kind in also):
-            mistakes.add(f"{where}: its 'also' is no list of {', '.join(EVENT_TYPES)}; write what else is heard in it")
+            mistakes.add(f"{where}: its 'also' is not a list of {', '.join(EVENT_TYPES)}; add what else is heard")
             also = []
         audio = row.get("audio", "")
         if not isinstance(audio, str):
-            mistakes.add(f"{where}: its 'audio' is no text; write the path of a file beside it")
+            mistakes.add(f"{where}: its 'audio' is not text; write the path of a file beside it")
             continue
         try:
             path = relative_path(audio)

@@ -113,22 +113,22 @@ def _documents(folder: Path, mistakes: Mistakes) -> Iterator[tuple[str, str, Any
 
 def _document(where: str, content: Any, audio: Any, mistakes: Mistakes) -> ClipDocument | None:
     if not isinstance(content, dict):
-        mistakes.add(f"{where} is no JSON object; write one clip's answer key")
+        mistakes.add(f"{where} is not a JSON object; write one clip's answer key")
         return None
     before = len(mistakes)
     clip_id, written, events = content.get("clip_id"), content.get("duration"), content.get("events")
     duration_s = _seconds(written) or math.inf
     if not isinstance(clip_id, str) or not clip_id or not clip_id.isprintable():
-        mistakes.add(f"{where}: clip_id is no text; name the clip")
+        mistakes.add(f"{where}: clip_id is not text; name the clip")
     if not 0 < duration_s < math.inf:
-        mistakes.add(f"{where}: duration is no number of seconds above 0; write one")
+        mistakes.add(f"{where}: duration is not a number of seconds above 0; write one")
     speakers = content.get("num_speakers", 0)
     if type(speakers) is not int or speakers < 0:
-        mistakes.add(f"{where}: num_speakers is no whole number; count the speakers")
+        mistakes.add(f"{where}: num_speakers is not a whole number; count the speakers")
     if not _are_texts(content.get("languages", [])):
-        mistakes.add(f"{where}: languages is no list of texts; list two-letter codes")
+        mistakes.add(f"{where}: languages is not a list of texts; list two-letter codes")
     if not isinstance(events, list):
-        mistakes.add(f"{where}: events is no list; list what is heard, [] for nothing")
+        mistakes.add(f"{where}: events is not a list; list what is heard, [] for nothing")
         events = []
     try:
         audio = relative_path(audio if isinstance(audio, str) else "")
@@ -146,14 +146,14 @@ def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> t
     before = len(mistakes)
     event: Mapping[str, Any] = written if isinstance(written, dict) else {}
     if event is not written:
-        mistakes.add(f"{where} is no object; write what is heard and when")
+        mistakes.add(f"{where} is not an object; write what is heard and when")
     kind = event.get("type")
     if kind not in EVENT_TYPES:
         mistakes.add(f"{where}.type is {kind!r:.80}; write one of {', '.join(EVENT_TYPES)}")
     start, end = _seconds(event.get("start_time")), _seconds(event.get("end_time"))
     for name, time_s in (("start_time", start), ("end_time", end)):
         if time_s is None:
-            mistakes.add(f"{where}.{name} is no number of seconds; write one")
+            mistakes.add(f"{where}.{name} is not a number of seconds; write one")
     if start is None or end is None:
         start, end = 0.0, 0.0
     elif not 0 <= start < end <= duration_s + _TOLERANCE_S:
@@ -163,7 +163,7 @@ def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> t
             mistakes.add(f"{where}.{name} is not there or no text, which every {kind} has; write it")
     for name in _TEXTS:
         if not isinstance(event.get(name) or "", str):
-            mistakes.add(f"{where}.{name} is no text; write one")
+            mistakes.add(f"{where}.{name} is not text; write one")
     for name, allowed in _CLOSED.items():
         if (value := event.get(name)) is not None and value not in allowed:
             mistakes.add(f"{where}.{name} is {value!r:.80}; write one of {', '.join(allowed)}")

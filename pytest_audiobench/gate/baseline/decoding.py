@@ -35,7 +35,7 @@ from pytest_audiobench.records.reading import check_schema, convert
 _FILE = FileKind(
     "baseline",
     "audiobench baseline update RUN",
-    "put it back from git, or write it anew with audiobench baseline update RUN",
+    "put it back from git, or write it again with audiobench baseline update RUN",
 )
 _OTHER_FILES = {
     "audiobench.run/": "a run's record, not a baseline: give the run's whole folder, or write a baseline of it "

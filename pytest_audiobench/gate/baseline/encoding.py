@@ -151,5 +151,5 @@ def _json(value: Any, encode: Callable[[Any], str] = _encode) -> bytes:
 
 
 def _escaped(text: str) -> bytes:
-    # Half of a surrogate pair is no character of UTF-8; as JSON's escape it reads back unchanged.
+    # Half of a surrogate pair is not a character of UTF-8; as JSON's escape it reads back unchanged.
     return text.encode("utf-8", "backslashreplace")

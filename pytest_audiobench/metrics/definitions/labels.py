@@ -66,7 +66,7 @@ def _lacking(needs: Needs, resampling: Resampling) -> str | None:
         return "each new wrong text adds a label, so the number falls as samples are added"
     units = _units_of_labels(resampling)
     if needs == "two labels" and units.any() and (beyond := int(resampling.units - units.max())) < FEWEST_OF_LABEL:
-        return f"{beyond} {resampling.what} beyond the most common label, {FEWEST_OF_LABEL} needed"
+        return f"{beyond} {resampling.what} above the most common label, {FEWEST_OF_LABEL} needed"
     return None
 
 
@@ -109,7 +109,7 @@ def _ends_of(true: npt.NDArray[np.intp], width: int) -> Ends:
 
 
 _ON_THE_LIST = (
-    "The labels are the task's own list: a refusal, or a label beyond the list, adds no class. Samples of different "
+    "The labels are the task's own list: a refusal, or a label outside the list, adds no class. Samples of different "
     "lists cannot be taken together: NaN."
 )
 _TRUE_ONES = "the labels that are true of at least one sample (scikit-learn's labels= counts others as 0)"
@@ -227,7 +227,7 @@ KINDS = (
             ("set_precision", "The mean over samples of hits / labels said; 0 for a sample where nothing is said."),
             ("set_recall", "The mean over samples of hits / true labels; 0 for a sample where nothing is true."),
             ("set_f1", "The mean over samples of 2 hits / (labels said + true labels)."),
-            ("ordered_f1", "set_f1 of those hits alone that stand in the true order, the most of them that do."),
+            ("ordered_f1", "set_f1 of those hits alone that are in the true order, the most of them that do."),
             ("count_f1", "set_f1 where a hit is a name together with its number, within the scorer's tolerance."),
         )
     ),

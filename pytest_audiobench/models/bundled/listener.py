@@ -129,7 +129,7 @@ class Sphinx:
         """What is said in a clip at 16 kHz, "" where no sentence fits. Raises FatalError without pocketsphinx."""
         if self._decoder is None:
             self._decoder = _load()
-        # Its front end remembers earlier clips: unless it is made anew, 3 of 70 transcripts depend on the order.
+        # Its front end remembers earlier clips: unless it is made again, 3 of 70 transcripts depend on the order.
         self._decoder.reinit_feat()
         self._decoder.start_utt()
         # The whole utterance at once: the channel is then estimated from this clip alone.

@@ -103,7 +103,7 @@ class SharedModel:
                 device.idle.pop().close()
 
     def _send(self, device: _Device, message: Mapping[str, Any], read: Callable[[Mapping[str, Any]], T]) -> _Sent[T]:
-        """Send a message on a connection of its own, and wait for the reply on a thread."""
+        """Send a message on its own connection, and wait for the reply on a thread."""
         with self._turn:
             device.busy += 1
             line = device.idle.pop() if device.idle else _Line(self.spec, self._spec, device.address)
@@ -173,7 +173,7 @@ class _Line:
         try:
             reply = self._exchange(message)
         except BaseException as error:
-            # A reply that is still to come must never be taken for that to the next message: begin anew.
+            # A reply that is still to come must never be taken for that to the next message: begin again.
             self.close()
             if isinstance(error, (OSError, EOFError)):
                 raise self._gone_error(error) from error
@@ -191,7 +191,7 @@ class _Line:
         if reply.get("number") != self._sent:
             raise FatalError(
                 f"the process that holds {self._name} on {self._address.device} answered another message "
-                f"({reply.get('number')}, not {self._sent}): run again to go on"
+                f"({reply.get('number')}, not {self._sent}): run again to continue"
             )
         return reply
 
@@ -203,7 +203,7 @@ class _Line:
         last = f"; it said last: {' / '.join(line.strip() for line in lines if line.strip())}" if lines else ""
         return InfrastructureError(
             f"the process that holds {self._name} on {self._address.device} is gone ({type(error).__name__}){last}; "
-            f"what it had answered is kept: run again to go on (its log: {self._address.log})"
+            f"what it had answered is kept: run again to continue (its log: {self._address.log})"
         )
 
 

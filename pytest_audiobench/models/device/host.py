@@ -36,7 +36,7 @@ class Host:
         self._stays_s = 0.0
 
     def serve(self, socket: str, key: bytes, ready: Callable[[], None]) -> None:
-        """Accept workers for ever, each on a thread of its own; ``ready`` is called once they may come."""
+        """Accept workers for ever, each on its own thread; ``ready`` is called once they may come."""
         with Listener(socket, family="AF_UNIX", backlog=_BACKLOG, authkey=key) as listener:
             ready()
             while True:
@@ -81,7 +81,7 @@ class Host:
         """The model of ``spec``, to be used by one thread.
 
         Who wants the one that is loaded goes first, and it stays for as long as loading it took after its last batch:
-        two workers with two models would else have them loaded anew for every batch.
+        two workers with two models would else have them loaded again for every batch.
         """
         with self._turn:
             self._waiting[spec] += 1
@@ -131,7 +131,7 @@ def _ask(model: Model, batch: Sequence[Ask]) -> dict[str, Any]:
     responses = model.ask(batch)
     share_s = (time.perf_counter() - started) / max(1, len(responses))
     return {
-        # Waiting for other workers' batches is no part of this one's time.
+        # Waiting for other workers' batches is not part of this one's time.
         "responses": [replace(response, share_s=share_s) for response in responses],
         "oom_splits": getattr(model, "oom_splits", 0) - splits,
         "peak_memory_bytes": getattr(model, "peak_memory_bytes", None),

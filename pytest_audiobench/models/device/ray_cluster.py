@@ -153,7 +153,7 @@ class RayCluster:
             reply.set_exception(
                 InfrastructureError(
                     f"{which} in the Ray cluster at {self._address} ({type(error).__name__}: {reason}); "
-                    "what was answered is kept: run again to go on"
+                    "what was answered is kept: run again to continue"
                 )
             )
 

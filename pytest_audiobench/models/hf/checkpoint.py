@@ -254,7 +254,7 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
         from huggingface_hub import snapshot_download
     except ImportError:
         raise UsageError(
-            f"{name} is no path, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
+            f"{name} is not a path, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
         path = snapshot_download(

@@ -29,7 +29,7 @@ T = TypeVar("T")
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names in malloc.h
 _KEPT_BYTES = 256 << 20
 _CACHE_STEP = 256
-"""Caches of fixed size are as long as a multiple of so many tokens: each length is recorded anew by a card."""
+"""Caches of fixed size are as long as a multiple of so many tokens: each length is recorded again by a card."""
 _LARGEST_BYTES = 32 << 20
 """The most that glibc takes; larger tensors still go back to the system when they are freed."""
 
@@ -134,7 +134,7 @@ class Engine:
         return Hearing("unproven", f"{what} for a second of noise are those for silence")
 
     def forget_peak_memory(self) -> None:
-        """Let :func:`peak_memory_bytes` begin anew on CUDA devices."""
+        """Let :func:`peak_memory_bytes` begin again on CUDA devices."""
         if self.setup.load.device.startswith("cuda"):
             torch.cuda.empty_cache()
             for index in range(torch.cuda.device_count()):
@@ -170,7 +170,7 @@ class Engine:
     def on_device(self, inputs: Any) -> dict[str, Any]:
         """Tensors by name where the model is, floats in its dtype."""
         device, dtype = self.model.device, self.model.dtype
-        ahead = device.type == "cuda"  # what is copied while the processor goes on has to lie in pinned memory
+        ahead = device.type == "cuda"  # what is copied while the processor continues has to lie in pinned memory
         moved = {}
         for name, value in inputs.items():
             if isinstance(value, torch.Tensor):

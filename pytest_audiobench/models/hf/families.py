@@ -193,7 +193,7 @@ def register_family(name: str, family: Family) -> None:
     To be called from a conftest.py or a plugin. An added family is found before those of this package.
     Raises UsageError when another was added under the same name.
     """
-    # A conftest.py that is loaded again, by a second session in one process, brings the same family anew.
+    # A conftest.py that is loaded again, by a second session in one process, brings the same family again.
     if name in _ADDED and definition(_ADDED[name]) != definition(family):
         raise UsageError(f"two families of models are registered as {name!r}; register one of them")
     _ADDED[name] = family

@@ -19,7 +19,7 @@ from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, O
 from pytest_audiobench.models.model import Hearing
 
 _SMUGGLED = Response(
-    error="the question holds the model's own audio token, so its clips cannot be told apart", lasting=True
+    error="the question holds the model's own audio token, so its clips cannot be distinguished", lasting=True
 )
 
 _RENDERED = 4096
@@ -144,7 +144,7 @@ class Generator(Engine):
             )
         if padding == "left" and not mask[:, -1].all():
             raise FatalError(
-                f"the processor of {self.setup.folder} pads on the right, behind which a model goes on with "
+                f"the processor of {self.setup.folder} pads on the right, behind which a model continues with "
                 "nonsense; give its family an inputs hook that pads on the left"
             )
         return inputs
@@ -170,7 +170,7 @@ def trial(rate_hz: int, clips: int) -> Ask:
 
 @contextmanager
 def _own_seed(keys: Sequence[str], settings: Settings, device: str) -> Iterator[None]:
-    """Sampling from a seed of its own, with the global random state left as it was."""
+    """Sampling from its own seed, with the global random state left as it was."""
     if settings.temperature == "0":
         yield
         return

@@ -25,7 +25,7 @@ class Lora:
 
     @classmethod
     def find(cls, target: str, download: bool = False) -> Lora:
-        """A local folder, or a name on the hub. Raises UsageError when it is no LoRA adapter in safetensors."""
+        """A local folder, or a name on the hub. Raises UsageError when it is not a LoRA adapter in safetensors."""
         folder = folder_of(target, None, download, (CONFIG, WEIGHTS))
         try:
             config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

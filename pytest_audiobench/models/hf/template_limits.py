@@ -56,7 +56,7 @@ class TemplateTooCostly(Exception):
 
 
 class _Stop(BaseException):
-    """Passes through Jinja, which goes on after an ordinary error of a filter on constants."""
+    """Passes through Jinja, which continues after an ordinary error of a filter on constants."""
 
 
 @contextmanager

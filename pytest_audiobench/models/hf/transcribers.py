@@ -46,7 +46,7 @@ class WhisperTranscriber(Engine):
         if getattr(self.model.generation_config, "is_multilingual", False):
             decoding |= {"task": "transcribe", "language": language}
         elif language is not None:
-            raise ValueError("it is no multilingual checkpoint; leave the language out")
+            raise ValueError("it is not a multilingual checkpoint; leave the language out")
         # One plain call: the many-segment way would hide whether a text ended or was cut.
         return self.model.generate(
             **self.on_device(features),

@@ -86,7 +86,7 @@ class JudgeScores:
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """A verdict for each: ``{"score": …, "rationale": …}``. What was scored is returned even when a call failed.
 
-        Raises FatalError for a prompt that is no rubric's, and when nothing was scored because calls failed three
+        Raises FatalError for a prompt that is not a rubric's, and when nothing was scored because calls failed three
         times or the server broke its contract.
         """
         self.load()
@@ -145,7 +145,7 @@ class JudgeScores:
                 if attempt == _TRIES - 1:
                     raise InfrastructureError(
                         f"{self._endpoint.url} cannot be asked: {error} (tried {_TRIES} times); what it had scored is "
-                        "kept, so mend the server or the URL and run again"
+                        "kept, so fix the server or the URL and run again"
                     ) from None
                 wanted_s = getattr(error, "after_s", None) or 0.0
             pause = min(_LONGEST_PAUSE_S, max(wanted_s, pause_s * random.uniform(1.0, 1.0 + _JITTER)))

@@ -25,7 +25,7 @@ class RubricParts(NamedTuple):
     """Stands before the candidate."""
     candidate: str
     reply: str
-    """How to answer; a server that is sent the parts apart has a way of its own, and is not told it."""
+    """How to answer; a server that is sent the parts apart has its own way, and is not sent it."""
 
     def message(self) -> Message:
         return Message("user", tuple(self))

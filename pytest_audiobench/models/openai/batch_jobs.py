@@ -76,7 +76,7 @@ class Job:
 
 
 class BatchJobs:
-    """Leaves requests with a server as jobs and collects them, for ``patience_s`` after the last that was begun.
+    """Leaves requests with a server as jobs and collects them, for ``patience_s`` after the last that was started.
 
     ``gone``: what was waited for in vain is not waited for again in this run; what has ended is still collected.
     """
@@ -230,7 +230,7 @@ class BatchJobs:
         failed = next((job for job in jobs if job.is_final and not job.answers), None)
         responses = [self._response(ask, key, jobs) for ask, key in zip(batch, keys, strict=True)]
         if failed is not None and all(response.error is not None for response in responses):
-            raise InfrastructureError(f"the batch job {failed.id} {failed.status}{failed.why}: run again to ask anew")
+            raise InfrastructureError(f"the batch job {failed.id} {failed.status}{failed.why}: run again to ask again")
         return responses
 
     def _pending_text(self) -> str:
@@ -250,8 +250,8 @@ class BatchJobs:
             found = await self._patiently(lambda: self._client.job(job.id))
         except NotThere:
             raise InfrastructureError(
-                f"the server knows no batch job {job.id}, which was left there: ask with the key by which it was "
-                "left, or with another --ab-store, which pays for its requests anew"
+                f"the server knows no batch job {job.id}, which was submitted there: ask with the key that "
+                "submitted it, or with another --ab-store, which pays for its requests again"
             ) from None
         counts = found.get("request_counts")
         job.done = int(counts.get("completed") or 0) if isinstance(counts, Mapping) else 0

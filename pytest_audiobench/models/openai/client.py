@@ -72,7 +72,7 @@ class Reply(NamedTuple):
 
 
 class _Refusal(Exception):
-    """An HTTP status that is no success, with what was read of its body."""
+    """An HTTP status that is not a success, with what was read of its body."""
 
     def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
         super().__init__(f"status {status}")
@@ -165,7 +165,7 @@ class Client:
     async def _object(self, verb: str, path: str, sent: Mapping[str, Any]) -> Mapping[str, Any]:
         content = self._content(await self._received(verb, path, sent, _whole))
         if not isinstance(content, dict):
-            raise SampleError("the server's reply is no object")
+            raise SampleError("the server's reply is not an object")
         return content
 
     async def _exchange(self, path: str, stream: bool, sent: Mapping[str, Any]) -> Reply:
@@ -248,7 +248,7 @@ class Client:
         return Broken(says, paid=False) if status == 408 or status >= 500 else Rejected(says)
 
     def _content(self, reply: bytes) -> object:
-        # Bytes that are no UTF-8 come through as lone surrogates, to be repaired and counted where answers are stored.
+        # Bytes that are not UTF-8 come through as lone surrogates, to be repaired and counted where answers are stored.
         content = wire.parsed(reply.decode("utf-8", errors="surrogateescape"))
         if self._key is None:
             return content

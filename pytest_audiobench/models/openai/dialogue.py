@@ -18,7 +18,7 @@ DISCOUNT = 0.5
 AUDIO_TOKENS_PER_S = 50
 """The most tokens that a second of audio is taken to cost before it is known: 10 to 50 are published."""
 _TOKENS_PER_PART = 64
-"""A template's own tokens around a message or a clip, likewise before it is known."""
+"""A template's own tokens around a message or a clip, also before it is known."""
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
 
@@ -57,14 +57,14 @@ class Prices(NamedTuple):
         return self._usd(prompt, usage.get("audio_tokens", 0), output)
 
     def _usd(self, prompt: int, audio: int, output: int) -> float:
-        """Prompt tokens whose kind is not told (``audio`` of 0) are taken to be of the dearer kind."""
+        """Prompt tokens of unknown kind (``audio`` of 0) are taken to be of the dearer kind."""
         audio_usd = self.audio_usd if audio else max(self.audio_usd, self.text_usd)
         audio = min(prompt, audio or prompt)
         return (audio * audio_usd + (prompt - audio) * self.text_usd + output * self.output_usd) / 1e6
 
 
 def _tokens(usage: Mapping[str, int]) -> tuple[int, int]:
-    """Tokens of prompt and output; 0 tells nothing: servers write it that do not count.
+    """Tokens of prompt and output; 0 says nothing: servers that do not count write it.
 
     Tokens that only the total tells (a model's thoughts) are output.
     """

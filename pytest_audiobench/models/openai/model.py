@@ -111,7 +111,7 @@ class OpenAIModel:
 
     @property
     def hands_over(self) -> bool:
-        """Whether nothing of a batch is needed here once it was begun."""
+        """Whether nothing of a batch is needed here once it was started."""
         return self._is_batch
 
     @property
@@ -143,7 +143,7 @@ class OpenAIModel:
         if budget is not None and budget.max_cost_usd is not None and self._prices is None:
             raise UsageError(
                 f"--ab-max-cost needs the prices of openai:{self._target}: add ,price_in=…,price_audio=…,price_out=… "
-                "to the model, in USD per million tokens (0 for a server of your own)"
+                "to the model, in USD per million tokens (0 for your own server)"
             )
         self._budget = budget
 
@@ -302,7 +302,7 @@ def _speech(options: Mapping[str, str], api: Api, stream: bool) -> Speech | None
             raise UsageError("voice_format=… needs a voice that speaks: add voice=NAME")
         return None
     if api == "transcriptions":
-        raise UsageError("voice=… is for api=chat; a transcription is no speech")
+        raise UsageError("voice=… is for api=chat; a transcription is not speech")
     return Speech(voice, _one_of(options, "voice_format", formats))
 
 

@@ -4,7 +4,7 @@ Runs in one private thread with an event loop of its own, so that whoever asks n
 
 A failure is one of three. A server that is *busy* or not there is tried again while it still answers anyone, and for
 ``patience_s`` after. An exchange that *broke* is tried a few times and then is that sample's error. What the server
-*rejects*, or answers unreadably, is that sample's error at once. When nothing more can be had, nothing more is sent:
+*rejects*, or answers unreadably, is that sample's error at once. When nothing more is available, nothing more is sent:
 what was answered is handed over, and the reason is raised when there is nothing to hand over.
 """
 
@@ -33,7 +33,7 @@ _LONGEST_WAIT_S = 8.0
 _HOPELESS = 8
 """Samples in a row whose exchanges broke for good, after which the server is taken to be broken."""
 _POLL_S = 0.1
-_KEPT = "what was answered is kept: run again to go on"
+_KEPT = "what was answered is kept: run again to continue"
 
 
 class Spending:
@@ -61,7 +61,7 @@ class Adapted(Exception):
 
 
 class _Round:
-    """The batches that were begun before a server could not be asked on: what stopped them, and whether it was said."""
+    """The batches started before a server could not be asked further: what stopped them, and whether it was said."""
 
     stopped: FatalError | None = None
     told = False
@@ -229,7 +229,7 @@ class Questioner:
         """Send nothing more of these batches, nor of the next if that is ``lasting``: a key, an address, a budget.
 
         What may have passed by then, a server that broke or was away, does not fail an eval that it has not been
-        asked anything for; ``gone`` bounds what asking anew costs.
+        asked anything for; ``gone`` bounds what asking again costs.
         """
         if round_.stopped is None:
             round_.stopped = error

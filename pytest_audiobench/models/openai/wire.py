@@ -108,7 +108,7 @@ def chat_response(reply: object, spoken: bool = False) -> Response:
     content, audio = message.get("content"), None
     if spoken:
         content, audio = _without_audio(content)
-        # Servers of several models give what each of them said as a choice of its own.
+        # Servers of several models give what each of them said as its own choice.
         audio = next(filter(None, (_audio_of(choice) for choice in choices)), audio)
     text, refused = _text(content)
     reason = choices[0].get("finish_reason")
@@ -159,7 +159,7 @@ def joined_stream(chunks: Iterable[object]) -> Body:
             if isinstance(piece, str):
                 texts.append(piece)
             elif piece is not None:
-                raise SampleError(f"the server's stream holds a {name} that is no text")
+                raise SampleError(f"the server's stream holds a {name} that is not text")
     message: Body = {name: "".join(texts) or None for name, texts in pieces.items()}
     if audio:
         message["audio"] = {"data": base64.b64encode(b"".join(audio)).decode(), "transcript": "".join(said)}
@@ -310,4 +310,4 @@ def _field(holder: object, name: str, kind: type, what: str) -> Any:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")

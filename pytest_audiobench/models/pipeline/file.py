@@ -97,7 +97,7 @@ def _parts(where: str, step: str, value: object, mistakes: Mistakes) -> Iterator
             with mistakes.catching(f"{place}: "):
                 yield _part(place, step, number, table, mistakes)
         else:
-            mistakes.add(f"{place} is no table; write [{step}] and below it use = …")
+            mistakes.add(f"{place} is not a table; write [{step}] and below it use = …")
 
 
 def _part(place: str, step: str, number: int, table: Mapping[str, Any], mistakes: Mistakes) -> PartDeclaration:
@@ -107,7 +107,7 @@ def _part(place: str, step: str, number: int, table: Mapping[str, Any], mistakes
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0.1 <= value <= 3600:
                 mistakes.add(f"{place}: window_s = {value!r} is not a number of seconds from 0.1 to 3600")
         elif not isinstance(value, str):
-            mistakes.add(f"{place}: {key} = {str(value)[:80]} is no text")
+            mistakes.add(f"{place}: {key} = {str(value)[:80]} is not text")
         elif value not in _VALUES.get(key, (value,)):
             mistakes.add(f"{place}: {key} = {value[:80]!r} is unknown", value, _VALUES[key])
     given = {key: value for key, value in table.items() if key in _KEYS[step]}
@@ -139,4 +139,4 @@ def _check_use(step: str, use: str) -> None:
             raise UsageError(f"there is no part {use!r}; {nearest(use, short, f'write one of {forms}')}")
         spec = parse_spec(SHORT.get(use, use))
         if spec.kind == "pipeline":
-            raise UsageError("a pipeline is no part of another")
+            raise UsageError("a pipeline is not part of another")

@@ -61,7 +61,7 @@ class _PartError(Exception):
 
 
 class Part:
-    """One program of a pipeline: a model, a segmenter, a function of one's own, or the template."""
+    """One program of a pipeline: a model, a segmenter, one's own function, or the template."""
 
     def __init__(self, declaration: PartDeclaration, folder: Path) -> None:
         """Raises UsageError for a function or model that cannot be."""
@@ -275,7 +275,7 @@ class Pipeline:
 
 
 def _spans_text(spans: Any) -> str | None:
-    """What a segmenter gave, as JSON; None where it is no list of begin, end and voice."""
+    """What a segmenter gave, as JSON; None where it is not a list of begin, end and voice."""
     try:
         return json.dumps([[float(start), float(end), str(voice)] for start, end, voice in spans])
     except (TypeError, ValueError):

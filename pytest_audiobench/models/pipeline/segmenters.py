@@ -134,7 +134,7 @@ def python_function(use: str, folder: Path) -> tuple[Callable[[Any], Any], str]:
         if unique not in sys.modules:
             spec = importlib.util.spec_from_file_location(unique, beside)
             if spec is None or spec.loader is None:
-                raise UsageError(f"{beside} is no Python module")
+                raise UsageError(f"{beside} is not a Python module")
             module = importlib.util.module_from_spec(spec)
             try:
                 spec.loader.exec_module(module)

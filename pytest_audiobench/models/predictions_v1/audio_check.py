@@ -33,12 +33,12 @@ def find_hearing(
     answer = ask(_probe(rate_hz, sound=True, placeholder=placeholder))
     if (with_sound := _tokens(answer)) is None:
         why = f": {answer.error}" if answer.error else ""
-        return Hearing("unproven", f"the server tells no prompt_tokens for {_SOUND_S} s of sound{why}")
+        return Hearing("unproven", f"the server reports no prompt_tokens for {_SOUND_S} s of sound{why}")
     slack, without_sound = 0, _tokens(ask(_probe(rate_hz, sound=False, placeholder=placeholder)))
     if without_sound is None and placeholder:
         slack, without_sound = len(placeholder), _tokens(ask(_probe(rate_hz, sound=False, placeholder="")))
     if without_sound is None:
-        return Hearing("unproven", "the server tells no prompt_tokens without audio, so they cannot be compared")
+        return Hearing("unproven", "the server reports no prompt_tokens without audio, so they cannot be compared")
     if with_sound == without_sound and not counts:
         shorter = placeholder if not slack else ""
         longer_text = _tokens(ask(_probe(rate_hz, sound=False, placeholder=shorter, question=_LONGER_QUESTION)))
@@ -48,7 +48,7 @@ def find_hearing(
     if with_sound == without_sound or (slack and with_sound < without_sound):
         raise FatalError(
             f"{name} does not hear: it says that its prompt has {with_sound} tokens with {_SOUND_S} s of sound, "
-            f"and {without_sound} without; mend the server, since its answers would be guesses"
+            f"and {without_sound} without; fix the server, since its answers would be guesses"
         )
     evidence = f"prompt_tokens {with_sound} with {_SOUND_S} s of sound, {without_sound} without"
     return Hearing("proven" if with_sound > without_sound + slack else "unproven", evidence)

@@ -226,7 +226,7 @@ class Client:
                 times = "once" if tries == 1 else f"{tries} times"
                 raise Gone(
                     f"{self.url} cannot be asked: {failure} (tried {times}); what it had answered is kept, "
-                    "so mend the server or the URL and run again, or give it more time with retry_s="
+                    "so fix the server or the URL and run again, or give it more time with retry_s="
                 ) from None
             await self._sleep(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -82,7 +82,7 @@ _SENT_ANYWAY = ("max_tokens", "temperature", "top_p", "max_length_seconds", "tas
 
 
 def _generation(text: str) -> tuple[tuple[str, str], ...]:
-    """``lora_scale:0;encoder_off:beats`` by key, in the order of the keys; a value that is no number is a text."""
+    """``lora_scale:0;encoder_off:beats`` by key, in the order of the keys; a value that is not a number is a text."""
     pairs: dict[str, str] = {}
     for part in text.split(";") if text else ():
         name, _, value = part.partition(":")
@@ -189,7 +189,7 @@ class PredictionsModel:
         given = dict(options or {})
         self._settled = _read_options(given)
         check_address("http", target, given)
-        # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
+        # Where a server lies is not part of what it is, and a path on this machine no business of a report's readers.
         self._url_file = given.pop("url_file", None)
         self.spec = written("http", target, given)
         if not is_url(target) and not self._url_file:
@@ -245,7 +245,7 @@ class PredictionsModel:
         else:
             mark = self._settled.form.placeholder
             hearing = find_hearing(self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, mark)
-            # What is no language model has no prompt to count. Its own server asks it otherwise, once it has loaded.
+            # What is not a language model has no prompt to count. Its own server asks it otherwise, once it has loaded.
             if hearing.status == "unproven" and (told := self._connection.run(self._connection.info()).hears):
                 hearing = Hearing("proven", f"the server says: {told}")
             self.hearing = hearing
@@ -414,7 +414,7 @@ class PredictionsModel:
             return form
         if not Endpoint.of(url).loopback:
             raise FatalError(
-                f"{url} takes {', '.join(info.payloads)} only, which would tell it paths on this machine; "
+                f"{url} takes {', '.join(info.payloads)} only, which would send it paths on this machine; "
                 f"where it shares this machine's files, say so with payload={info.payloads[0]}"
             )
         return form._replace(payload=info.payloads[0])

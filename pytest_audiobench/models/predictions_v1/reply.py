@@ -35,7 +35,7 @@ _LONGEST_LATENCY_S = 1e9
 
 
 class Garbled(Exception):
-    """A reply that is no JSON: it may have been cut on its way, so another try is worth making."""
+    """A reply that is not JSON: it may have been cut on its way, so another try is worth making."""
 
 
 class Breach(Exception):
@@ -122,12 +122,12 @@ def changed(body: bytes, change: Callable[[str], str]) -> bytes:
 
 
 def info(body: bytes) -> Info:
-    """Raises Breach, naming the field, when the server cannot be told from another or speaks another schema."""
+    """Raises Breach, naming the field, when the server cannot be identified or speaks another schema."""
     content = loads(body)
     if not isinstance(content, dict):
         raise Breach(f"/info is {_kind(content)}, not an object")
     status = words(content.get("load_status") or "", 40).lower()
-    # A stub has no weights to name, and is told from the model that it stands for by its being one.
+    # A stub has no weights to name, and differs from the model that it replaces by being one.
     names = {"model": "stub", "model_revision": "stub"} if status == "stub" else {}
     filled = {**content, **{key: text for key, text in names.items() if content.get(key) == ""}}
     name, model, revision = (_name(filled, field) for field in ("name", "model", "model_revision"))
@@ -249,9 +249,7 @@ def _optional(item: Mapping[str, Any], field: str, kind: type, place: str) -> An
 def _name(info: Mapping[str, Any], field: str) -> str:
     value = info.get(field)
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME:
-        raise Breach(
-            f"{field} of /info is {quotation(value)}; without it the server's answers cannot be told from others'"
-        )
+        raise Breach(f"{field} of /info is {quotation(value)}; the server's answers would not be identified")
     return words(value, _LONGEST_NAME)
 
 
@@ -280,4 +278,4 @@ def _kind(value: Any) -> str:
 
 
 def _refuse_constant(name: str) -> None:
-    raise Breach(f"the reply holds {name}, which is no JSON number")
+    raise Breach(f"the reply holds {name}, which is not a JSON number")

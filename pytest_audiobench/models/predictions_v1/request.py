@@ -62,7 +62,7 @@ def item(wire_id: str, ask: Ask, form: Form) -> Item:
     if form.placeholder and slots(request) and any(form.placeholder in text for text in texts):
         quoted = repr(form.placeholder)
         raise SampleError(
-            f"the question holds {quoted} itself, so its clips cannot be told apart; give another placeholder="
+            f"the question holds {quoted} itself, so its clips cannot be distinguished; give another placeholder="
         )
     opening = {"sample_id": wire_id, "messages": [_message(message, form.placeholder) for message in request.messages]}
     pieces = [_json(opening)[:-1], b',"audio_inputs":[']

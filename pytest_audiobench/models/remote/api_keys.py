@@ -159,7 +159,7 @@ def read_private(file: Path) -> str:
     with os.fdopen(descriptor, "rb") as opened:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"the key file {file} is no regular file")
+            raise UsageError(f"the key file {file} is not a regular file")
         if status.st_mode & 0o077:
             raise UsageError(
                 f"the key file {file} can be read by others (mode {stat.S_IMODE(status.st_mode):o}); "
@@ -188,7 +188,7 @@ def _from_text(text: str, file: Path) -> str:
 
 def checked_key(secret: str, source: str) -> Key:
     secret = secret.strip()
-    # What cannot stand in a header would be refused later by an error that repeats it.
+    # What cannot are in a header would be refused later by an error that repeats it.
     if not secret or any(not "!" <= c <= "~" for c in secret):
         raise UsageError(f"the key from {source} is empty or holds spaces or characters that no key has")
     return Key(secret, source)

@@ -21,7 +21,7 @@ from pytest_audiobench.errors import FatalError
 FILE = "budget.json"
 
 _WIDTH = 192
-_GO_ON = "what was answered is kept, and a further run goes on from there with a budget of its own"
+_GO_ON = "answers so far are kept, and the next run continues from there with its own budget"
 
 
 class Ledger(NamedTuple):

@@ -39,7 +39,7 @@ class Endpoint(NamedTuple):
             parts = urlsplit(url.strip())
             host, port = (parts.hostname or "").lower(), parts.port
         except ValueError:
-            raise UsageError("base_url is no URL; write it as http://127.0.0.1:8000/v1") from None
+            raise UsageError("base_url is not a URL; write it as http://127.0.0.1:8000/v1") from None
         if parts.username is not None or parts.password is not None:
             raise UsageError(
                 f"base_url holds credentials for {host}; leave them out, and name the variable that holds the key: "
@@ -105,6 +105,6 @@ def proxies_judged(used: bool) -> Iterator[None]:
     except Exception as error:
         if not proxies or isinstance(error, OSError):
             raise
-        why = error if isinstance(error, ImportError) else "it is no URL such as http://HOST:PORT"
+        why = error if isinstance(error, ImportError) else "it is not a URL such as http://HOST:PORT"
         names = ", ".join(f"{name.upper()}_PROXY" for name in sorted(proxies))
         raise FatalError(f"the proxy in the environment cannot be used: {why} (see {names})") from None

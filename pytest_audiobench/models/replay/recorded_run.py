@@ -118,7 +118,7 @@ def chosen_model(place: Path, counts: Counter[str], model: str | None, written: 
 
 
 def _by_key(file: Path, rows: list[_Row]) -> dict[_Key, Response]:
-    """Evals that asked the same share an answer; two that differ (by their prompts) must be told apart."""
+    """Evals that asked the same share an answer; two that differ (by their prompts) must be distinguished."""
     first: dict[_Key, _Row] = {}
     for row in rows:
         other = first.setdefault(row.key, row)
@@ -147,7 +147,7 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The JSON objects of a file, one a line, with their line numbers.
 
     Bytes that are not UTF-8 come through as lone surrogates, to be repaired and counted where answers are
-    stored. Raises UsageError, with the line, for anything that is no object or is over 64 MB.
+    stored. Raises UsageError, with the line, for anything that is not an object or is over 64 MB.
     """
     for number, line in bounded_lines(path, LONGEST_LINE):
         if not line.strip():

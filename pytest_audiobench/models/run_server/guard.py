@@ -23,7 +23,7 @@ from typing import IO
 
 STATUS = "server.json"
 _MOST_LOG_BYTES = 2 * 2**20
-"""When a log is this long it becomes the ``….old`` one, and a new one is begun."""
+"""When a log is this long it becomes the ``….old`` one, and a new one is started."""
 _TAIL_BYTES = 8192
 _TAIL_LINES = 20
 _LOOK_S = 0.1
@@ -116,6 +116,6 @@ def _signal(process: subprocess.Popen[bytes], what: int) -> bool:
 
 
 if __name__ == "__main__":
-    # A terminal's Ctrl-C reaches this process too unless it leads a session of its own: see server_process.start.
+    # A terminal's Ctrl-C reaches this process too unless it leads its own session: see server_process.start.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     guard(Path(sys.argv[1]), sys.argv[2])

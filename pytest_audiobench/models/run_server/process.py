@@ -46,7 +46,7 @@ def check_command(command: str) -> None:
     if PORT not in command:
         raise UsageError(
             f"serve={command!r} has no {PORT}: it stands for the port the server must listen on (a command that holds "
-            'a comma ends there, unless it stands in quotes: serve="…")'
+            'a comma ends there, unless it is in quotes: serve="…")'
         )
 
 

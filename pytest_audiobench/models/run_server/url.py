@@ -26,7 +26,7 @@ def is_url(text: str) -> bool:
 def checked_url(text: str, where: str) -> str:
     """An http(s) URL without a slash at its end, and without ``/predict``, which other clients want there.
 
-    Raises UsageError, naming ``where`` it stood, for anything that is no plain URL, and for one that holds a
+    Raises UsageError, naming ``where`` it stood, for anything that is not a plain URL, and for one that holds a
     password or a query: URLs go into reports. What is refused is not repeated, but for the host.
     """
     try:

@@ -57,7 +57,7 @@ _HEARS_NONE = re.compile(
 
 
 def hears_none(body: str) -> bool:
-    """Whether ``body`` begins with saying that nothing of what was asked for can be heard, which is no refusal."""
+    """Whether ``body`` begins with saying that nothing of what was asked for can be heard, which is not a refusal."""
     return _HEARS_NONE.match(body.lstrip(_AROUND)) is not None
 
 

@@ -39,7 +39,7 @@ def labels_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def classes_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels that can be heard: "None" is no class."""
+    """The labels that can be heard: "None" is not a class."""
     return _classes(labels_for(sample, labels))
 
 
@@ -56,7 +56,7 @@ def target_of(sample: Sample) -> Target:
 def true_label(sample: Sample, labels: tuple[str, ...], label: str | None) -> str | None:
     """The true label of ``labels`` that was ``label``, else the first true one; None where the truth is empty.
 
-    Raises UsageError when the truths are no labels of the task.
+    Raises UsageError when the truths are not labels of the task.
     """
     true = [truth for truth in sample.truths if truth in labels]
     if not true and set(labels) <= set(LETTERS):
@@ -70,8 +70,8 @@ def true_label(sample: Sample, labels: tuple[str, ...], label: str | None) -> st
 def true_labels(sample: Sample, classes: tuple[str, ...]) -> frozenset[str]:
     """The classes that are true of the sample: its references, or the parts of its one reference between commas.
 
-    A class that holds commas itself is found as a whole. "None" and an empty reference are no class. Raises
-    UsageError for a truth that is no class of the task.
+    A class that holds commas itself is found as a whole. "None" and an empty reference are not a class. Raises
+    UsageError for a truth that is not a class of the task.
     """
     if not sample.references:
         return frozenset(_parts(sample, classes))
@@ -107,7 +107,7 @@ def _tidy(text: str) -> str:
 def _no_label(sample: Sample, truth: str, labels: tuple[str, ...]) -> UsageError:
     more = ", …" if len(labels) > _SHOWN else ""
     return UsageError(
-        f"sample {sample.id!r}: its truth {truth!r} is none of the task's labels ({', '.join(labels[:_SHOWN])}{more}); "
+        f"sample {sample.id!r}: its truth {truth!r} is not one of its labels ({', '.join(labels[:_SHOWN])}{more}); "
         "correct the data set or the labels"
     )
 
@@ -181,7 +181,7 @@ def bioacoustic_scorer(
         return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
 
     def problem(sample: Sample) -> str:
-        """That its truth is no label, which is better said before a whole set is asked."""
+        """That its truth is not a label, which is better said before a whole set is asked."""
         try:
             if task == "detection":
                 true_labels(sample, classes_for(sample, labels))

@@ -1,7 +1,7 @@
 """Where a text names labels of a list, and whether it denies them; a frequency in words put to a bucket. Ours.
 
 Words are compared without case, and "crows" is "crow" where the list does not tell them apart. A label of several
-words must stand in order with at most three characters between two words, so that "Beluga, White Whale" is one label;
+words must are in order with at most three characters between two words, so that "Beluga, White Whale" is one label;
 of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. What a text denies
 is told as for labels anywhere (``classification/mentions.py``), which know neither plurals nor slips of spelling.
 
@@ -135,7 +135,7 @@ class Names:
 
 
 def _in_compound(text: str, start: int, end: int) -> bool:
-    """Whether the words go on with a hyphen: "crow-like" is no crow."""
+    """Whether the words continue with a hyphen: "crow-like" is not a crow."""
     return bool(_COMPOUND_BEHIND.match(text, end) or _COMPOUND_BEFORE.search(text[max(0, start - 2) : start]))
 
 

@@ -3,7 +3,7 @@
 A number with the task's unit goes before those without; what has another unit (seconds, shares, calls in Hz) is none.
 kHz are Hz, thousands may be grouped ("1,654.75", "1 654 Hz"), a decimal comma needs a unit behind it, a range stands
 for its middle, and what follows ± is dropped. Counts may be words ("three", "twenty-one", "none"; "one" only where no
-other number is or what is counted follows), and "no calls" is none. A bound ("at least 3", "3 or more") is no number,
+other number is or what is counted follows), and "no calls" is none. A bound ("at least 3", "3 or more") is none either,
 nor are the number of a list's line and a sampling rate. Of several different numbers the one counts that is a first or
 last line of its own, else the last that is stated ("the SNR is …", up to the end of its clause; a maximum or a typical
 value is not), else there is none: it is never the one that fits the truth. In a refusal only a stated number counts.
@@ -248,8 +248,8 @@ def number_scorer(unit: Unit, tolerance: str) -> Scorer:
         truth = number_in(sample.reference, unit)
         if truth.value is None:
             raise UsageError(
-                f"sample {sample.id!r}: its truth {sample.reference!r} is no number{unit and f' in {unit}'}; correct "
-                "the data set, or the task's unit"
+                f"sample {sample.id!r}: its truth {sample.reference!r} is not a number{unit and f' in {unit}'}; "
+                "correct the data set, or the task's unit"
             )
         if answer.status != "parsed" or answer.value is None:
             return {"within": 0.0, "off": 0.0, "read": 0.0}

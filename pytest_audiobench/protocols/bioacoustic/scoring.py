@@ -22,7 +22,7 @@ def average_precision(
 
     ``targets`` are rows of 0 and 1, or rows of label indices where any row holds another number. Samples of equal
     score are taken in the order of their rows, so the value depends on that order. A label without a positive counts
-    as 0. Raises ValueError for no rows, rows of unequal width, a score that is no number, or another ``average``.
+    as 0. Raises ValueError for no rows, rows of unequal width, a score that is not a number, or another ``average``.
     """
     check_lengths(predictions, targets)
     if not predictions:

@@ -2,7 +2,7 @@
 
 A list is JSON, a table, or names between commas, semicolons, arrows, lines, "and" or "then". Of "Corvus corax (common
 raven): 2 calls, 920-2130 Hz" and "2 Corvus corax" the number is how often it calls, both names count as one species,
-and what stands behind them is no name. "Unknown" is nobody, nor is what is denied, or said to call 0 times. An answer's
+and what follows them is not a name. "Unknown" is nobody, nor is what is denied, or said to call 0 times. An answer's
 names are taken as they stand; one that has more words counts for the one true name that is among them.
 """
 
@@ -221,7 +221,7 @@ def _counted(
 
 
 def _longest_rise(places: Sequence[int]) -> int:
-    """The length of the longest subsequence that rises: so many stand in the true order."""
+    """The length of the longest subsequence that rises: so many are in the true order."""
     lengths: list[int] = []
     for number, place in enumerate(places):
         lengths.append(1 + max((lengths[earlier] for earlier in range(number) if places[earlier] < place), default=0))

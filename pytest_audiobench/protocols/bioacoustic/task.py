@@ -88,7 +88,7 @@ def bioacoustic(
     Whether birds can be heard, yes or no, is a classification. A "number" is in ``unit``, and right within
     ``tolerance``, a number or a percentage of the truth; a "list" is of species, in their order where they are to be
     ``ordered``; "counts" are how often each species calls. ``answers`` says whether ours reads one label, several or a
-    number where the published rules take the task for another. ``label_source`` stands in the signatures, and other
+    number where the published rules take the task for another. ``label_source`` is in the signatures, and other
     than "task" says that ``labels`` are not the publisher's list; for "targets" there is none, and ``beans-run`` takes
     its own from what is scored together, as BEANS-Next does then. Raises UsageError for an unknown scorer, task or
     placeholder, and for labels and synonyms that cannot be read.
@@ -144,7 +144,7 @@ def _pairs(synonyms: Sequence[str]) -> Synonyms:
 
 
 def _of_task(task: Task) -> Callable[..., Protocol]:
-    """:func:`bioacoustic` with that task, as a family of its own."""
+    """:func:`bioacoustic` with that task, as its own family."""
 
     def family(
         *scorers: str | Scorer,
@@ -181,7 +181,7 @@ def bioacoustic_open_ended(
 
 
 def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Protocol]:
-    """:func:`bioacoustic` of what is counted or measured, as a family of its own."""
+    """:func:`bioacoustic` of what is counted or measured, as its own family."""
 
     def family(
         *scorers: str | Scorer,

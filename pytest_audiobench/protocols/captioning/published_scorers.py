@@ -130,7 +130,7 @@ def _score_meteor(tokenizer: str, of_all: bool, sample: Sample, answer: Answer) 
 
 
 def _score_pairs(keep: bool, sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-    """The mean METEOR against each reference, which the reproduction of SALMONN has as a row of its own."""
+    """The mean METEOR against each reference, which the reproduction of SALMONN has as its own row."""
     if answer.status == "truncated" and not keep:
         return None
     words = jiwer_words(salmonn_text(answer.value or ""))

@@ -91,7 +91,7 @@ def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
 
 
 def made_with(*packages: str) -> str:
-    """Names and versions of the libraries behind a number, as they stand in a signature."""
+    """Names and versions of the libraries behind a number, as they are in a signature."""
     return "|".join(f"{package}:{library_version(package)}" for package in packages)
 
 

@@ -28,7 +28,7 @@ _COURTESY = re.compile(
     r"\sto\s(?:help|assist|answer|listen|analy[sz]e)\b|\bi(?:['’]m|\sam)\safraid\b",
     re.I,
 )
-"""What the model says of itself is no label: "I'm happy to help"."""
+"""What the model says of itself is not a label: "I'm happy to help"."""
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
 
@@ -76,7 +76,7 @@ def _declines(body: str, finish: Finish) -> bool:
 
 
 def _label_in_statements(body: str, labels: Labels, finish: Finish) -> str | None:
-    """The label that a statement or a sentence of its own gives; two in contradiction are ""."""
+    """The label that a statement or its own sentence gives; two in contradiction are ""."""
     if finish == "length":
         # What the limit of tokens cut off could have changed the last sentence.
         body = body[: max((end.end() for end in _SENTENCE_END.finditer(body)), default=0)]

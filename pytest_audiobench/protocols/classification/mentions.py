@@ -2,7 +2,7 @@
 
 A label is named by its own words, one after another, case ignored. A word is whole: "happiness" and "unhappy" do not
 name "happy", and neither does a word that a hyphen binds to another. Of labels that begin at one word the longest
-counts: "electric guitar" is no "guitar". A Chinese, Japanese or Korean character is a word of its own.
+counts: "electric guitar" is no "guitar". A Chinese, Japanese or Korean character is its own word.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BOUND_AFTER = re.compile(r"[-‐]\w")
 _LETTER = re.compile(r"\(?([A-Z])\)?\.?")
 
 _CLAUSE_BREAK = re.compile(
-    # "none of these labels: dog, rain" goes on behind its colon.
+    # "none of these labels: dog, rain" continues behind its colon.
     r"(?<!labels)(?<!sounds)(?<!events)(?<!following)(?<!these):"
     r"|[.;!?()\n—–。；：！？]|\b(?:(?<!anything\s)but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b",
     re.I,

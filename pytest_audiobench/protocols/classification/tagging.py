@@ -141,7 +141,8 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
                 truths[label] = None
             elif part.strip() and not means_nothing(part):
                 raise UsageError(
-                    f"sample {sample.id!r}: its label {part.strip()!r} is none of its choices {list(sample.choices)}; "
+                    f"sample {sample.id!r}: its label {part.strip()!r} is not one of its choices "
+                    f"{list(sample.choices)}; "
                     "correct the data set"
                 )
     return list(truths)

@@ -122,7 +122,7 @@ def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
 
 
 _VERSIONS = {"ultraeval-prefix": 2}
-"""Of the rules that were mended after answers had been scored by them."""
+"""Of the rules that were fixed after answers had been scored by them."""
 
 _READINGS = tuple(
     Scorer(name, f"class:{name}|v:{_VERSIONS.get(name, 1)}|{rule}", parse, score, metrics, companions=companions)

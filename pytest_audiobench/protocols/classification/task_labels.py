@@ -14,10 +14,11 @@ from pytest_audiobench.protocols.free_text import filled_template, question_of, 
 
 
 def true_label(sample: Sample, labels: Labels) -> str:
-    """The label that is the sample's reference. Raises UsageError where it is none of them."""
+    """The label that is the sample's reference. Raises UsageError where it is not one of them."""
     if (label := labels.label(sample.reference)) is None:
         raise UsageError(
-            f"sample {sample.id!r}: its reference {sample.reference!r} is none of its choices {list(sample.choices)}; "
+            f"sample {sample.id!r}: its reference {sample.reference!r} is not one of its choices "
+            f"{list(sample.choices)}; "
             "correct the data set"
         )
     return label

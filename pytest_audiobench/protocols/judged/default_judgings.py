@@ -160,9 +160,9 @@ _CALLED: Mapping[str, str] = {"bioacoustic_open_qa_v1": "facts", "bioacoustic_co
 
 
 def rubric_judging(rubric: str) -> Judging:
-    """``rubric`` and ``rubric-kept``, by a rubric's name or by a text of one's own.
+    """``rubric`` and ``rubric-kept``, by a rubric's name or by one's own text.
 
-    Raises UsageError for a single word that is no rubric's name: a slip, and no text to judge by.
+    Raises UsageError for a single word that is not a rubric's name: a slip, and no text to judge by.
     """
     wanted = RUBRICS.get(_CALLED.get(rubric, rubric), rubric)
     if not wanted.strip() or (wanted.isascii() and len(wanted.split()) < 2):

@@ -1,4 +1,4 @@
-"""A judge's verdicts beside what people said of the same answers, as a scorer of its own."""
+"""A judge's verdicts beside what people said of the same answers, as its own scorer."""
 
 from __future__ import annotations
 

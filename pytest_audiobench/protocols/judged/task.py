@@ -33,11 +33,11 @@ def judged(
     verdict it cannot read brings its twin that keeps them.
     What ``protocol`` reads by rule stays first, and how far the judges agree with it, and with one another, is recorded
     beside. Without ``protocol`` the sample's question is asked as it stands, or ``prompt`` in its place, "" for the
-    clips alone. ``rubric`` is the name of one in ``RUBRICS``, or a text of one's own; ``own`` are judgings of one's
+    clips alone. ``rubric`` is the name of one in ``RUBRICS``, or one's own text; ``own`` are judgings of one's
     own. ``max_new_tokens`` takes the place of each judging's own limit, for judges that think aloud before they answer.
 
     Raises UsageError for an unknown scorer, for one whose name ``protocol`` has already, for a ``prompt`` beside a
-    ``protocol``, which has its own, for a rubric of one word that is none of ``RUBRICS``, and for judgings of one's
+    ``protocol``, which has its own, for a rubric of one word that is not one of ``RUBRICS``, and for judgings of one's
     own that could be mistaken for others or are never read.
     """
     if protocol is not None and prompt is not None:

@@ -152,7 +152,7 @@ def agreement(first: Scorer, second: Scorer) -> Scorer:
     """Whether ``first``, of a judge, and ``second`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
 
     An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
-    digests of both signatures, which stand in full beside their own numbers.
+    digests of both signatures, which are in full beside their own numbers.
     """
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:

@@ -8,7 +8,7 @@ What counts as an assertion, in this order:
 3. a line that is an answer and nothing else, or a first or last line that opens with one ("B. It meows").
 
 An answer is a letter ("B", "(b)", "B.", "[B]"), an option's own text with case, punctuation and space ignored,
-or both when they agree. A bare A or I that goes on as prose is an article or a pronoun. Two different options
+or both when they agree. A bare A or I that continues as prose is an article or a pronoun. Two different options
 asserted, or a letter beside another option's text, are unparsed. An answer that the limit of tokens cut
 (``finish == "length"``) must be complete: one that another word piece could still change is truncated.
 
@@ -248,7 +248,7 @@ def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim 
     lettered = _LETTER.match(body)
     claim = _claim_by_letter(body, lettered, options) if lettered else None
     if claim and lettered and whole_text and not options.same(whole_text, claim.letter):
-        # The text "A" where A is another option's text, too; "C major" is no answer C.
+        # The text "A" where A is another option's text, too; "C major" is not an answer C.
         lone = not lettered["boxed"] and not body[lettered.end() :].strip(" .!")
         return _Claim(_CONFLICT if lone else whole_text, True)
     if claim:
@@ -283,7 +283,7 @@ def _stands(body: str, match: re.Match[str], letter: str, options: Options) -> b
 
 
 def _names_another(body: str, end: int, letter: str, options: Options) -> bool:
-    """Whether the clause goes on to another option: its letter, or its words in place of this one's."""
+    """Whether the clause continues to another option: its letter, or its words in place of this one's."""
     clause = _CLAUSE.match(body, end)
     others = {boxed.upper() for boxed in _BOXED.findall(clause[0] if clause else "")}
     if others - {letter}:

@@ -62,7 +62,7 @@ _ASKED = re.compile(
     r"[\"']?yes[\"']?(?:\sor\s|\s?/\s?)[\"']?no[\"']?(?:\sonly)?(?:[.:\n]|\Z)",
     re.I,
 )
-"""What a repeated question ends with, which is no answer of both."""
+"""What a repeated question ends with, which is not an answer of both."""
 _SPEECH = re.compile(
     r"""\b(?:say(?:s|ing)?|said|shout(?:s|ed|ing)?|ask(?:s|ed|ing)?|announc(?:es|ed|ing)|repeat(?:s|ed|ing)?|sing(?:s|ing)?)
         [\s,:]{1,3}(?:"[^"\n]{0,300}"|“[^”\n]{0,300}”)""",

@@ -84,7 +84,7 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
 
     They are ``heard`` (the default; ours, with a third value) and ``ab-yesno`` (the audiobench tool's parser, with its
     defects). A sample's reference is "yes" or "no". ``prompt`` holds ``{label}``, with "a" or "an" before it put right;
-    ``with_prompt_variants(presence(), "yesno", 3)`` takes the vote of three wordings. Listeners that are no language
+    ``with_prompt_variants(presence(), "yesno", 3)`` takes the vote of three wordings. Listeners that are not language
     models are offered the label and "something else". Raises UsageError for an unknown scorer, and for a prompt
     without ``{label}``.
     """

@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 def choice_scorers(kind: Kind, request: str) -> dict[str, Scorer]:
     """Our strict scorer, and the study's, of an item of that ``kind``; ``request`` signs how it was asked.
 
-    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as
+    What it is compared with does not are in their signatures, so that an accuracy under a perturbation is signed as
     one without.
     """
     names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
@@ -129,7 +129,7 @@ def _answer_by(rule: Rule, sample: Sample, response: Response) -> Answer:
 
 
 def _as_the_study_kept(answer: Answer) -> str | None:
-    """A letter, or null. Letters beyond the options are not told apart here."""
+    """A letter, or null. Letters outside the options are not distinguished here."""
     return "beyond" if answer.status == "out_of_range" else answer.value
 
 

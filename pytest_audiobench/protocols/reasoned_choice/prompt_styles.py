@@ -64,7 +64,7 @@ class Style:
     the text. ``split`` takes an answer with reasoning apart. ``runtime`` are the study's scorers of the direct and
     of the reasoned answer as it read them while running, ``recovered`` those of its later recovery, by data set.
 
-    In a style of ``two_turns`` the reasoning is a stage of its own, and ``conditioned`` asks for the answer, too, by
+    In a style of ``two_turns`` the reasoning is its own stage, and ``conditioned`` asks for the answer, too, by
     the limit of the direct one; ``split`` sanitises the reasoning.
     """
 
@@ -103,7 +103,7 @@ def style_scorers(style: str, dataset: str, reasoning: bool = True) -> tuple[str
 def model_style(spec: str) -> StyleName:
     """The style in which the study would ask the model of ``spec``, by its name: ``plain`` where it had none.
 
-    Options are no part of the name: where a server is called qwen, its models need not be.
+    Options are not part of the name: where a server is called qwen, its models need not be.
     """
     name = spec.partition(",")[0].lower()
     if "flamingo" in name or re.search(r"(?<![a-z0-9])af3(?![a-z0-9])", name):
@@ -137,7 +137,7 @@ def _by_last_sentence(text: str) -> Split:
 def _by_whole_sentences(text: str) -> Split:
     """The study's ``sanitize_cot``: all sentences but the last, nothing of a single one.
 
-    It cuts by NLTK's model of English; ours is a rule of its own (:func:`sentences`).
+    It cuts by NLTK's model of English; ours is its own rule (:func:`sentences`).
     """
     *before, last = whole_sentences(text) or [""]
     return Split(" ".join(before), last)
@@ -288,7 +288,7 @@ class Asking:
 
     @property
     def is_in_two_turns(self) -> bool:
-        """Whether the reasoning is asked for in a stage of its own."""
+        """Whether the reasoning is asked for in its own stage."""
         return self.style.two_turns and self.reasoning
 
     def reasoning_of(self, earlier: Earlier, name: str = ANSWER) -> str:

@@ -62,7 +62,7 @@ def changed(reasoning: str, how: str, *, seed: str, kept: float = 1.0, injected:
             f"reasoning cannot be changed by rule as {how!r}; the changes by rule are {', '.join(BY_RULE)}"
         )
     if not 0 <= kept <= 1:
-        raise UsageError(f"kept={kept} is no share of the sentences; give one from 0 to 1")
+        raise UsageError(f"kept={kept} is not a share of the sentences; give one from 0 to 1")
     if how == "inject":
         if not injected.strip():
             raise UsageError('inject needs the option to inject, as in injected="(B) dog"')
@@ -217,7 +217,7 @@ def rewriter(how: str, reasoning_of: Callable[[Earlier], str]) -> Stage:
 
 
 def unusable(response: Response) -> str:
-    """Why a rewriter's reply cannot stand in the place of reasoning; "" where it can."""
+    """Why a rewriter's reply cannot are in the place of reasoning; "" where it can."""
     if not (text := rewritten(response)):
         return "it gave no text"
     if response.finish == "length":

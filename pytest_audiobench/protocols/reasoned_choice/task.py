@@ -44,7 +44,7 @@ def reasoned_choice(
 ) -> Protocol:
     """Ask for one option by its letter, after reasoning or without, in the words of ``style``.
 
-    The styles ``qwen2-audio`` and ``salmonn`` reason in a turn of its own (stage ``reasoning``); its last sentence,
+    The styles ``qwen2-audio`` and ``salmonn`` reason in its own turn (stage ``reasoning``); its last sentence,
     which may hold the answer, is taken off, and what is left is put back when the answer is asked for (``answer``).
 
     With ``against_clean`` the same is asked first of the clips as they were before a perturbation changed them (stage

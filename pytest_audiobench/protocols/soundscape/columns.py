@@ -37,7 +37,7 @@ _ROUNDING = 1e-9
 def clip_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], invalid: int, duration: float, cosine: Cosine
 ) -> dict[str, float]:
-    """All that is counted of guesses, of which ``invalid`` more are no events."""
+    """All that is counted of guesses, of which ``invalid`` more are not events."""
     matching = match(truths, guesses, cosine)
     within = list(clipped(matching.guesses, duration))
     return {

@@ -21,7 +21,7 @@ Json: TypeAlias = Any
 
 
 class InvalidEvent(Exception):
-    """Why an object is no event, in the word that it is counted by."""
+    """Why an object is not an event, in the word that it is counted by."""
 
 
 def plain_name(name: str) -> str:

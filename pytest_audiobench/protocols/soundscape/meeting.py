@@ -1,6 +1,6 @@
 """Who said what, as meetings are scored: errors of talkers' words, and of who speaks when.
 
-They are computed by other packages (extra ``meeting``), and by a scorer of their own: what is installed moves no
+They are computed by other packages (extra ``meeting``), and by their own scorer: what is installed moves no
 other number.
 """
 

@@ -35,7 +35,7 @@ class Reading:
     status: Literal["parsed", "unparsed", "empty", "truncated"]
     events: Sequence[AudioEvent] = ()
     invalid: Counter[str] = field(default_factory=Counter)
-    """How many objects are no events, by reason."""
+    """How many objects are not events, by reason."""
     repairs: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -51,7 +51,7 @@ class Reading:
 
     @classmethod
     def of_text(cls, text: str | None) -> Reading:
-        """What :meth:`text` wrote; nothing for None, which is no answer."""
+        """What :meth:`text` wrote; nothing for None, which is not an answer."""
         value = json.loads(text) if text else {"events": [], "invalid": {}, "repairs": {}}
         events = [AudioEvent(**event) for event in value["events"]]
         return cls("parsed", events, Counter(value["invalid"]), Counter(value["repairs"]))

@@ -102,7 +102,7 @@ def truths_of(sample: Sample) -> list[AudioEvent]:
         reason = ""
     except InvalidEvent as error:
         reason = f" (an event's {error})"
-    raise UsageError(f"sample {sample.id!r}: its reference is no list of events{reason}; correct the data set")
+    raise UsageError(f"sample {sample.id!r}: its reference is not a list of events{reason}; correct the data set")
 
 
 def _problem(sample: Sample) -> str:

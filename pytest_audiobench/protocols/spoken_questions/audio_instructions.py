@@ -146,7 +146,7 @@ def _constraint(sample: Sample) -> str:
     """The constraint's name. Raises UsageError for one that there is not."""
     name = str(sample.metadata.get(CONSTRAINT))
     if name not in _CHECKS:
-        raise UsageError(f"sample {sample.id!r}: its {CONSTRAINT} {name[:80]!r} is none of MMAU-Pro's")
+        raise UsageError(f"sample {sample.id!r}: its {CONSTRAINT} {name[:80]!r} is not one of MMAU-Pro's")
     return name
 
 
@@ -157,7 +157,7 @@ def _arguments(sample: Sample) -> Arguments:
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):
-        raise UsageError(f"sample {sample.id!r}: its {ARGUMENTS} are no JSON object; correct the data set")
+        raise UsageError(f"sample {sample.id!r}: its {ARGUMENTS} are not a JSON object; correct the data set")
     return {name: value for name, value in arguments.items() if value is not None}
 
 

@@ -42,7 +42,7 @@ def content_words(text: str) -> list[str]:
 def matches(answer: str, accepted: Sequence[str]) -> dict[str, float]:
     """Whether and how far ``answer`` gives one of the ``accepted`` texts, the best of them counting for each number.
 
-    - ``correct``: 1 where all words of an accepted text stand in ``answer``, one after another;
+    - ``correct``: 1 where all words of an accepted text are in ``answer``, one after another;
     - ``em``: 1 where they are all its words (exact match);
     - ``f1``: the harmonic mean of the shares of words in common, repeats counted (token F1);
 
@@ -92,7 +92,7 @@ def following_scorer(family: str) -> Scorer:
 
 
 def _transcript_problem(sample: Sample) -> str:
-    """In a sentence, that the words of the speech are not told; nothing where they are."""
+    """In a sentence, that the words of the speech are not given; nothing where they are."""
     transcript = sample.metadata.get(TRANSCRIPT)
     if isinstance(transcript, str) and spoken_words(transcript):
         return ""

@@ -61,7 +61,7 @@ def _accepted_answers(sample: Sample) -> tuple[str, ...]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Runs of letters, digits and marks, and any other sign that is no blank, in small letters, after NFD."""
+    """Runs of letters, digits and marks, and any other sign that is not a blank, in small letters, after NFD."""
     kinds = ((character, unicodedata.category(character)[0]) for character in unicodedata.normalize("NFD", text))
     runs = groupby(kinds, key=lambda kind: "word" if kind[1] in "LNM" else kind[1])
     return [

@@ -75,7 +75,7 @@ def text_norm(text: str) -> str:
         for number in [match[1] for match in pattern.finditer(spoken) if match[1]]:
             spoken = spoken.replace(number, say(number), 1)
     for match in _ENGLISH_TWO.findall(spoken):
-        spoken = spoken.replace("二".join(match), "2".join(match), 1)  # P2P and B2B are no Chinese
+        spoken = spoken.replace("二".join(match), "2".join(match), 1)  # P2P and B2B are not Chinese
     return f"{spoken.lstrip('^').rstrip('$')}{text[_MOST_CHARACTERS:]}".translate(_PUNCTUATION)
 
 

@@ -46,7 +46,7 @@ def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
     """Whether some words are said, and the end of the reference is not among what they stand for.
 
     That is so where the answer is nearer (by edits) to a beginning of the reference than to any longer one. Twice the
-    reference's words are no early stop. Time grows with the product of both lengths.
+    reference's words are not early stop. Time grows with the product of both lengths.
     """
     if not 0 < len(hypothesis) < 2 * len(reference):
         return False

@@ -89,7 +89,7 @@ _KNOWN = _SOUNDS | _SILENT | _SPEECH | _TALKING | _NONE | _AUDIO | _HOLDS | _HEA
 
 _SENTENCES = re.compile(r"[.!?]+(?:\s+|$)|\n+")
 _LISTED = re.compile(r"\[(?=\s*[\"'“][^\]\s[♪(<.])")
-"""The bracket of a list of quoted texts, which is no marker."""
+"""The bracket of a list of quoted texts, which is not a marker."""
 _QUOTED = re.compile(r"[\"“”«»]")
 
 
@@ -103,7 +103,7 @@ class Content(NamedTuple):
 def content_of(text: str) -> Content:
     """What ``text`` holds: nothing (or markers for it), a plain statement that nobody speaks, or words.
 
-    Markers are special tokens (``<|nospeech|>``), what stands in ``[…]`` or ``<…>``, notes and other signs, and
+    Markers are special tokens (``<|nospeech|>``), what is in ``[…]`` or ``<…>``, notes and other signs, and
     brackets, notes or asterisks around words for sounds ("(soft music)", "*silence*"). A statement has, in one of its
     sentences at least, a negation and a word for speech or hearing, or says that the audio is silent or what sound it
     is, and holds no word but those that such statements are made of, in English; quotation marks make it a transcript.

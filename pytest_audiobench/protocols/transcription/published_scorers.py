@@ -74,7 +74,7 @@ def _unbraced(match: re.Match[str]) -> str:
 
 
 _BRACED = re.compile(r"[\[({<][^()\\n\[\]]*[\])]?")
-"""A bracket and what may stand in it: no backslash and no n, which their pattern means to be a line break."""
+"""A bracket and what may are in it: no backslash and no n, which their pattern means to be a line break."""
 
 _AUDIOBENCH_RULES = {"zh": audiobench_chinese, "vi": audiobench_vietnamese, "mixed": audiobench_mixed}
 
@@ -219,7 +219,7 @@ SALMONN_END = "</s>"
 
 
 def salmonn_text(text: str) -> str:
-    """The same without what then stands in ``<…>``; square brackets are gone by then, and their words stay."""
+    """The same without what is then in ``<…>``; square brackets are gone by then, and their words stay."""
     return without_tags(lower_nopunct(text))
 
 

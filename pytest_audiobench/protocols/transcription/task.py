@@ -36,7 +36,7 @@ def transcription(
     639 code of the speech, which several of them go by. Raises UsageError for an unknown scorer or no such code.
     """
     if not re.fullmatch(r"[a-z]{2,3}", language):
-        raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
+        raise UsageError(f"{language!r} is not code of a language: write two or three small letters, as 'en' or 'yue'")
     if language in _TAKEN_FOR:
         raise UsageError(f"{language!r} is not how this language is called here: write {_TAKEN_FOR[language]!r}")
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")

@@ -101,7 +101,7 @@ def basic_text(text: str) -> str:
     """``text`` as words with single spaces between them: NFKC, lower case, no punctuation or symbols.
 
     Words are runs of letters, digits and the marks upon them, with apostrophes inside only. Invisible characters
-    (joiners, soft hyphens) vanish within a word; whatever else is no letter ends it.
+    (joiners, soft hyphens) vanish within a word; whatever else is not a letter ends it.
     """
     shown = unicodedata.normalize("NFKC", text).lower().translate(_CURLY)
     words = _NO_WORD.sub(" ", shown) if shown.isascii() else _words_only(shown)

@@ -72,7 +72,7 @@ def translation(
     Further scorers: each tokenizer's BLEU with ``-nopunct`` (lower case, no punctuation), with ``-whisper`` (13a and
     zh), and with ``-skip`` (empty, null, and kana-less answers left out); ``ter``; and the rules of ``audiobench``,
     ``ultraeval``, ``au-harness``, ``kimi``, ``qwen2-audio``, ``lmms-eval`` and ``salmonn-repro`` (with ``-nopunct``,
-    ``-keep``). A scorer of one's own can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``.
+    ``-keep``). one's own scorer can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``.
     Raises UsageError for an unknown scorer or language.
     """
     code = language_code(target)

@@ -50,5 +50,5 @@ def test_a_row_that_has_lost_its_number_is_refused(tmp_path):
     file = tmp_path / "Foundation_result.jsonl"
     file.write_text(json.dumps(row) + "\n")
 
-    with pytest.raises(UsageError, match="row 1: it has no 'uniq_id', so nobody knows what was asked"):
+    with pytest.raises(UsageError, match="row 1: it has no 'uniq_id', so the question is unknown"):
         rows_of(file)

@@ -61,5 +61,7 @@ def test_a_file_that_was_edited_is_refused_in_a_sentence(tmp_path):
     file = tmp_path / "result.json"
     file.write_text(json.dumps(content))
 
-    with pytest.raises(UsageError, match=r"result\.json is none of vllm-omni's accuracy results .*: was it edited\?"):
+    with pytest.raises(
+        UsageError, match=r"result\.json is not one of vllm-omni's accuracy results .*: was it edited\?"
+    ):
         rows_of(file)

@@ -40,5 +40,5 @@ def test_a_row_that_has_lost_its_options_is_refused(tmp_path):
     file = tmp_path / "baseline_m_mmar.jsonl"
     file.write_text(json.dumps(row) + "\n")
 
-    with pytest.raises(UsageError, match="row 1: the true letter 'B' is none of its options"):
+    with pytest.raises(UsageError, match="row 1: the true letter 'B' is not one of its options"):
         rows_of(file)

@@ -38,7 +38,7 @@ def test_what_a_tasks_score_says_beside_the_score_breaks_its_figures_down():
 def test_a_row_that_has_lost_the_number_of_its_document_is_refused(tmp_path):
     file = written(tmp_path, {"doc_id": None, "target": "one", "filtered_resps": "A"})
 
-    with pytest.raises(UsageError, match="row 1: it has no 'doc_id', so nobody knows what was asked"):
+    with pytest.raises(UsageError, match="row 1: it has no 'doc_id', so the question is unknown"):
         rows_of(file)
 
 

@@ -15,7 +15,7 @@ def test_speech_that_was_heard_again_comes_to_its_own_mean_error_rate():
     mean = figure(SPEECH, "wer_mean", "lower-nopunct")
 
     assert mean == pytest.approx(mean_of_own(SPEECH, "wer"), abs=1e-5)
-    assert rows_of(SPEECH)[0].note.startswith("the texts are what a recogniser heard")
+    assert rows_of(SPEECH)[0].note.startswith("the texts are a recogniser's transcripts")
 
 
 def test_options_that_the_file_does_not_hold_are_known_by_their_letters():
@@ -37,5 +37,5 @@ def test_a_sample_that_has_lost_its_id_is_refused(tmp_path):
     file = tmp_path / "wer_results.json"
     file.write_text(json.dumps(content))
 
-    with pytest.raises(UsageError, match="row 0: it has no 'id' or 'sample_id', so nobody knows what was asked"):
+    with pytest.raises(UsageError, match="row 0: it has no 'id' or 'sample_id', so the question is unknown"):
         rows_of(file)

@@ -224,7 +224,7 @@ def test_a_number_that_is_none_is_a_missing_value_and_no_word(tmp_path):
     ("content", "says"),
     [
         (b"id;prediction;reference\n1;a;a\n", "are its cells put apart by ';'"),
-        ("id,prediction,reference\n1,a,a\n".encode("utf-16"), "is no text in UTF-8"),
+        ("id,prediction,reference\n1,a,a\n".encode("utf-16"), "is not UTF-8 text"),
     ],
 )
 def test_a_table_that_is_written_otherwise_is_refused_with_what_it_is(tmp_path, content, says):

@@ -150,9 +150,9 @@ def test_a_recording_that_was_lost_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "line", "says"),
     [
-        ("hyp.ctm", "r A x 0.2 one two", "line 1 is no word"),
-        ("ref.stm", "r A anna 2 1 one", "line 1 is no segment"),
-        ("hyp.rttm", "SPEAKER r 1 x 2 <NA> <NA> a <NA> <NA>", "line 1 is no turn"),
+        ("hyp.ctm", "r A x 0.2 one two", "line 1 is not a word"),
+        ("ref.stm", "r A anna 2 1 one", "line 1 is not a segment"),
+        ("hyp.rttm", "SPEAKER r 1 x 2 <NA> <NA> a <NA> <NA>", "line 1 is not a turn"),
     ],
 )
 def test_a_line_that_is_none_is_named(tmp_path, name, line, says):

@@ -156,9 +156,9 @@ def test_long_names_and_folders_are_no_reason_to_refuse(tmp_path, monkeypatch):
 def test_what_is_there_is_not_written_over(tmp_path):
     archive = packed(tmp_path / "a.zip", [("dog/1.wav", b"x")])
     unpack(archive, tmp_path / "packs")
-    with pytest.raises(UsageError, match=r"is there already; remove it, or unpack a.zip elsewhere"):
+    with pytest.raises(UsageError, match=r"already exists; remove it, or unpack a.zip elsewhere"):
         unpack(archive, tmp_path / "packs")
-    with pytest.raises(UsageError, match="is no archive by its name"):
+    with pytest.raises(UsageError, match="is not an archive by its name"):
         unpack(tmp_path / "a.rar", tmp_path / "packs")
     with pytest.raises(UsageError, match="there is no archive"):
         unpack(tmp_path / "b.zip", tmp_path / "packs")

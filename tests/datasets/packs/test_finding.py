@@ -153,7 +153,7 @@ def test_what_describes_a_pack_lies_in_it(places, shelf, tmp_path, name):
 
 @pytest.mark.parametrize("name", ["../home", "/etc", "", ".hidden"])
 def test_a_name_that_could_lead_elsewhere_is_refused(places, name):
-    with pytest.raises(UsageError, match="is no name of a pack"):
+    with pytest.raises(UsageError, match="is not a name of a pack"):
         find_pack(name, places)
 
 
@@ -167,18 +167,18 @@ def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
     ("fields", "said"),
     [
         ({"labels": ["cat", "blender"]}, "the pack home .* has no clip of its label 'blender': add one, or take"),
-        ({"labels": "cat"}, "pack.json: its 'labels' is no list of texts; list what is heard"),
+        ({"labels": "cat"}, "pack.json: its 'labels' is not a list of texts; list what is heard"),
         ({"labels": ["cat", "Cat"]}, "its 'labels' holds 'cat' twice; keep one"),
         ({"labels": ["?"]}, "its 'labels' holds '.', which has no letter or digit; name the sound"),
         ({"lables": ["cat"]}, "has the unknown key 'lables'; did you mean 'labels'"),
         ({"id": "hut"}, "its 'id' is 'hut' and it is named 'home'; make them the same"),
         ({"id": "../x"}, "its 'id' is '../x'; name the pack with letters"),
-        ({"title": 3}, "its 'title' is no text of at most 2000 characters; write it as text"),
+        ({"title": 3}, "its 'title' is not a text of at most 2000 characters; write it as text"),
         ({"clip_resolver": "web"}, "its 'clip_resolver' is 'web'; write user-cache or procedural"),
         ({"cache_subdir": "../up"}, "its 'cache_subdir' cannot be used: the path '../up' leaves its folder"),
         ({"mixture_counts": {"solos": 3}}, "its 'mixture_counts' counts 'solos'; did you mean 'solo'"),
         ({"mixture_counts": {"solo": -1}}, "its 'mixture_counts' gives -1 for solo; write 0 to 10000"),
-        ({"mixture_counts": [3]}, "its 'mixture_counts' is no object; write"),
+        ({"mixture_counts": [3]}, "its 'mixture_counts' is not an object; write"),
         ({"distractor_count": 1.5}, "its 'distractor_count' is 1.5; write a whole number from 0 to 10000"),
         ({"clips_per_label": 0}, "its 'clips_per_label' is 0; write a whole number from 1"),
         ({"clip_resolver": "procedural", "labels": ["vacuum"]}, "its labels vacuum are not among the sounds that come"),
@@ -196,13 +196,13 @@ def test_a_mistake_in_a_manifest_is_one_sentence(places, manifest, fields, said)
     [
         ({"cat": ["../../secret.wav"]}, "its 'cat' cannot be used: the path .* leaves its folder"),
         ({"cat": ["/etc/passwd"]}, "its 'cat' cannot be used: the path '/etc/passwd' leaves its folder"),
-        ({"cat": "a.wav"}, "its 'cat' is no list of paths"),
+        ({"cat": "a.wav"}, "its 'cat' is not a list of paths"),
         ({"dog bark": ["a.wav"], "Dog-Bark": ["b.wav"]}, "its key 'Dog-Bark' means the label 'dog_bark' as 'dog bark'"),
         (
             {"dog": ["a.wav"], "cat": ["a.wav"]},
             "has the clip home:a.wav under cat and under dog; a clip of a pack has one label",
         ),
-        (["a.wav"], "is no JSON object; write it as"),
+        (["a.wav"], "is not a JSON object; write it as"),
         ({}, "holds no sound: put clips into sub-folders"),
     ],
 )
@@ -262,7 +262,7 @@ def test_all_mistakes_of_an_index_are_named_at_once(places, shelf):
     (shelf / "home" / "clips.json").write_text(json.dumps(index))
     expected = [
         "its key '?' has no letter or digit",
-        "its 'dog bark' is no list of paths",
+        "its 'dog bark' is not a list of paths",
         "its key 'Dog-Bark' means the label 'dog_bark' as 'dog bark' does",
         "its 'Dog-Bark' cannot be used: the path '../b.wav'",
         "its 'cat' cannot be used: the path '/d.wav'",

@@ -81,7 +81,7 @@ def test_a_pin_that_names_no_file_stands_for_a_clip_by_its_sha256(places, tmp_pa
     ("recipe", "said"),
     [
         ({"labels": ["cat", "dig bark"]}, "the pack home has no label 'dig_bark'; did you mean 'dog_bark'"),
-        ({"labels": ["cat"], "pin": {"cat": "9.wav"}}, "its 'pin' of cat is '9.wav', which is none of its clips"),
+        ({"labels": ["cat"], "pin": {"cat": "9.wav"}}, "its 'pin' of cat is '9.wav', not one of its clips"),
     ],
 )
 def test_a_recipe_that_the_pack_cannot_serve_is_told_in_one_sentence(places, tmp_path, recipe, said):
@@ -99,7 +99,7 @@ def test_all_that_the_pack_cannot_serve_is_named_at_once(places, tmp_path):
     assert [sentence.removeprefix(where) for sentence in str(refused.value).splitlines()] == [
         "1': the pack home has no label 'kat'; did you mean 'cat'?",
         "1': the pack home has no label 'rian'; did you mean 'rain'?",
-        "3': its 'pin' of tap is '9.wav', which is none of its clips; did you mean '1.wav' or '0.wav'?",
+        "3': its 'pin' of tap is '9.wav', not one of its clips; did you mean '1.wav' or '0.wav'?",
     ]
 
 

@@ -80,10 +80,10 @@ def test_all_mistakes_of_a_list_are_told(tmp_path: Path) -> None:
     told = str(error.value).splitlines()
     assert len(told) == 5
     assert "line 1 has the unknown key 'txet'; did you mean 'text'?" in told[0]
-    assert "line 2: its 'speaker' is no text" in told[1]
-    assert "line 3: its 'also' is no list of speech" in told[2]
+    assert "line 2: its 'speaker' is not text" in told[1]
+    assert "line 3: its 'also' is not a list of speech" in told[2]
     assert "line 4: its 'audio' cannot be used" in told[3]
-    assert "line 5: its 'audio' is no text" in told[4]
+    assert "line 5: its 'audio' is not text" in told[4]
 
 
 def test_folders_by_label_are_sounds(tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ EDITS = {
         "samples 'a' must be a list of length at most 9, not of 10",
     ),
     "a score too many": (with_entry(2, [[1, 2]]), "sample 'a', scores by 'letters' must be 1 numbers (correct)"),
-    "a score with a name of its own": (
+    "a score with its own name": (
         with_entry(2, [{"correct": 1}]),
         "scores by 'letters' must be a list, since the scorer names the statistics",
     ),
@@ -316,7 +316,7 @@ EDITS = {
         lambda v: first(v)["scorers"][0].update(statistics=["right"]),
         "sample 'a' has no 'correct', of which accuracy by 'letters' is made",
     ),
-    "a direction of its own": (
+    "its own direction": (
         lambda v: first(v)["scorers"][0]["metrics"][0].update(direction="up"),
         "metrics 'accuracy', direction must be one of 'higher', 'lower', not 'up'",
     ),
@@ -334,7 +334,7 @@ def test_an_edit_by_hand_is_named_with_its_place(plain, change, says):
         decode_baseline(edited(plain, change), "main.json")
     assert str(error.value).startswith("main.json: ")
     assert says in str(error.value)
-    assert str(error.value).endswith("put it back from git, or write it anew with audiobench baseline update RUN")
+    assert str(error.value).endswith("put it back from git, or write it again with audiobench baseline update RUN")
     assert "\n" not in str(error.value)
 
 
@@ -345,12 +345,12 @@ BYTES = {
     "broken UTF-8 in a line": (lambda text: text.replace(b"speaker 1", b"sp\xe4aker"), "is not UTF-8"),
     "a merge conflict": (
         lambda text: text.replace(b'"evals"', b'\n<<<<<<< HEAD\n"evals"'),
-        "both sides of a merge conflict",
+        "both versions of a merge conflict",
     ),
-    "NaN": (lambda text: text.replace(b'"value":0.5', b'"value":NaN'), "holds NaN, which is no number"),
+    "NaN": (lambda text: text.replace(b'"value":0.5', b'"value":NaN'), "holds NaN, which is not a number"),
     "infinity": (
         lambda text: text.replace(b'"lower":0.1', b'"lower":-Infinity'),
-        "holds -Infinity, which is no number",
+        "holds -Infinity, which is not a number",
     ),
     "an overflowing number": (
         lambda text: text.replace(b'"lower":0.1', b'"lower":1e999'),
@@ -363,8 +363,8 @@ BYTES = {
         lambda text: b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
         "git lfs pull",
     ),
-    "no JSON": (lambda text: b"[[threshold]]\n", "main.json is no baseline: write one with"),
-    "a list": (lambda text: b"[]", "is no baseline: it has no schema"),
+    "no JSON": (lambda text: b"[[threshold]]\n", "main.json is not a baseline: write one with"),
+    "a list": (lambda text: b"[]", "is not a baseline: it has no schema"),
     "another schema": (
         lambda text: b'{"schema": "bench/3"}',
         "it has the schema 'bench/3' where 'audiobench.baseline/2'",
@@ -372,7 +372,7 @@ BYTES = {
     "another release": (
         lambda text: text.replace(b"baseline/2", b"baseline/1"),
         "has the schema 'audiobench.baseline/1', which another version of pytest-audiobench wrote, and this one reads "
-        "'audiobench.baseline/2': write it anew with audiobench baseline update RUN",
+        "'audiobench.baseline/2': write it again with audiobench baseline update RUN",
     ),
     "a run's record": (
         lambda text: b'{"schema": "audiobench.run/2"}',

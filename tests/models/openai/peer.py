@@ -83,7 +83,7 @@ class Peer:
 
     @property
     def asked(self):
-        """The calls that were no probes."""
+        """The calls that were not probes."""
         return [call for call in self.calls if not call.is_probe]
 
     def start(self):

@@ -94,7 +94,7 @@ def test_second_tries_and_the_probe_count(peer, model_at, asks, talk, tmp_path):
     assert [response.text for response in responses] == ["1000", "", "1002", "1003", ""]
     assert len(peer.calls) == 6
     assert "--ab-max-requests=6 is reached: 6 requests were sent" in responses[4].error
-    with pytest.raises(FatalError, match="run goes on from there"):
+    with pytest.raises(FatalError, match="run continues from there"):
         model.ask(asks(1))
 
 

@@ -102,12 +102,12 @@ ANSWERS = {
     "a text": ({"content": "B"}, "stop", "B", "stop"),
     "cut by the limit": ({"content": "B and"}, "length", "B and", "length"),
     "filtered": ({"content": None}, "content_filter", "", "refusal"),
-    "a refusal of its own": ({"content": None, "refusal": "I cannot"}, "stop", "I cannot", "refusal"),
+    "its own refusal": ({"content": None, "refusal": "I cannot"}, "stop", "I cannot", "refusal"),
     "nothing said": ({"content": None}, "stop", "", "stop"),
     "thought too long": ({"content": None}, "length", "", "length"),
     "parts": ({"content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]}, "stop", "AB", "stop"),
     "a refusing part": ({"content": [{"type": "refusal", "refusal": "No."}]}, "stop", "No.", "refusal"),
-    "a reason of its own": ({"content": "B"}, "tool_calls", "B", "unknown"),
+    "its own reason": ({"content": "B"}, "tool_calls", "B", "unknown"),
     "no reason": ({"content": "B"}, None, "B", "unknown"),
     "a reason of a wrong type": ({"content": "B"}, ["stop"], "B", "unknown"),
 }
@@ -247,7 +247,7 @@ def test_without_usage_or_with_zeros_for_it_hearing_is_unproven(peer, model_at, 
     peer.behave = lambda call: talk.Reply({"choices": [{"message": {"content": "A"}}], "usage": usage})
     model = model_at(peer, probe="yes")
     model.load()
-    assert model.hearing == ("unproven", "the server tells no prompt_tokens for 4 s of sound")
+    assert model.hearing == ("unproven", "the server reports no prompt_tokens for 4 s of sound")
 
 
 def test_a_server_that_counts_prompts_with_audio_only_leaves_hearing_unproven(peer, model_at, talk):
@@ -367,8 +367,8 @@ def test_a_proxy_from_the_environment_is_not_used_on_this_machine(peer, model_at
     ("proxy", "why"),
     [
         ("socks5://127.0.0.1:9", "socksio"),
-        ("gopher://me:secret-word@127.0.0.1:9", "it is no URL such as http://HOST:PORT"),
-        ("http://me:secret-word@127.0.0.1:port", "it is no URL such as http://HOST:PORT"),
+        ("gopher://me:secret-word@127.0.0.1:9", "it is not a URL such as http://HOST:PORT"),
+        ("http://me:secret-word@127.0.0.1:port", "it is not a URL such as http://HOST:PORT"),
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_named_as_what_is_wrong(monkeypatch, proxy, why):

@@ -117,7 +117,7 @@ def test_a_task_without_labels_is_told_where_they_belong():
 
 def test_a_truth_that_is_no_label_is_told():
     for task in ("classification", "detection"):
-        with pytest.raises(UsageError, match=r"its truth 'cow' is none of the task's labels \(dog, cat, crow\)"):
+        with pytest.raises(UsageError, match=r"its truth 'cow' is not one of the task's labels \(dog, cat, crow\)"):
             scored(bioacoustic(task=task).scorers[0], [(sample("cow"), "dog")])
 
 
@@ -219,7 +219,7 @@ def test_an_emptied_answer_is_scored_by_its_raw_text_by_beans_next():
 def test_beans_zero_splits_a_label_at_its_comma_and_puts_parts_to_whole_targets():
     pairs = [(sample("a, b", ("a", "b", "c"), id_="1"), "a, b"), (sample("c", ("a", "b", "c"), id_="2"), "c")]
     found = numbers(bioacoustic_detection(), pairs)
-    # "a" and "b" are no targets: the nearest to each is "c".
+    # "a" and "b" are not targets: the nearest to each is "c".
     assert found["beans-zero"]["macro_f1"] == pytest.approx((0 + 0 + 2 / 3) / 3)
     assert found["bioacoustic"]["macro_f1"] == 1.0
 
@@ -395,7 +395,7 @@ def test_a_truth_with_its_letter_is_the_letter():
     scorer, asked = bioacoustic().scorers[0], sample("(B) Common chaffinch", ("A", "B", "C", "D"))
     for text, right in (("B", 1.0), ("A", 0.0)):
         assert scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text)}))["correct"] == right
-    with pytest.raises(UsageError, match=r"its truth '\(E\) Wren' is none of the task's labels"):
+    with pytest.raises(UsageError, match=r"its truth '\(E\) Wren' is not one of the task's labels"):
         scorer.score(sample("(E) Wren", ("A", "B")), scorer.parse(asked, {"answer": Response.of("A")}))
 
 

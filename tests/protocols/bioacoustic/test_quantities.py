@@ -209,7 +209,7 @@ def test_the_truth_itself_and_the_edge_of_a_tolerance_are_within_it(truth, perce
 
 
 def test_a_truth_without_a_number_is_named():
-    with pytest.raises(UsageError, match="sample '0': its truth 'high' is no number in dB"):
+    with pytest.raises(UsageError, match="sample '0': its truth 'high' is not a number in dB"):
         values(bioacoustic_number(unit="dB"), [("high", "12 dB")])
 
 

@@ -160,8 +160,8 @@ def test_hostile_text_of_any_kind_is_changed(how: str, hostile: str) -> None:
     ("how", "kept", "injected", "told"),
     [
         ("reversed", 1.0, "", "the changes by rule are early, filler, truncated, shuffled, inject"),
-        ("early", 1.1, "", "kept=1.1 is no share"),
-        ("early", float("nan"), "", "kept=nan is no share"),
+        ("early", 1.1, "", "kept=1.1 is not a share"),
+        ("early", float("nan"), "", "kept=nan is not a share"),
         ("inject", 1.0, " ", "inject needs the option"),
     ],
 )

@@ -175,7 +175,7 @@ def test_what_the_two_step_check_left_out_is_kept_beside_it() -> None:
 
 
 def test_b15_by_the_strict_scorer_with_its_coverage() -> None:
-    """Ten of the study's 110 changes are no flips but first answers that it could not read."""
+    """Ten of the study's 110 changes are not flips but first answers that it could not read."""
     found = conditioned("letters", lines(CONDITIONED))
     assert (found.value("accuracy"), found.coverage) == (74.92, 98.1)
     assert [found.total(name) for name in ("both", "same", "flipped", "lost")] == [886, 807, 79, 18]

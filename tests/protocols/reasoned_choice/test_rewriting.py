@@ -26,7 +26,7 @@ def text(how: str, reasoning: str = "It barks, so it is (A).") -> str:
 
 
 def test_the_prompts_are_pinned() -> None:
-    """Whoever changes a prompt raises VERSION: answers to the old one are no answers to the new one."""
+    """Whoever changes a prompt raises VERSION: answers to the old one are not answers to the new one."""
     assert {how: rewriter(how, lambda earlier: "").version for how in PROMPTS} == {
         "paraphrased": "1:940eaaea",
         "mistaken": "1:23298127",

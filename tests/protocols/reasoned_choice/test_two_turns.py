@@ -1,4 +1,4 @@
-"""Reasoning asked for in a turn of its own, sanitised, and put back: what Qwen2-Audio and SALMONN are sent."""
+"""Reasoning asked for in its own turn, sanitised, and put back: what Qwen2-Audio and SALMONN are sent."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ways to look better than one hears: each is given away by a column that stands beside the headline."""
+"""Ways to look better than one hears: each is given away by a column that is next to the headline."""
 
 import math
 import random

@@ -52,7 +52,7 @@ def renamed(events, names):
 
 @given(LISTS, LISTS, st.randoms(), st.permutations(LABELS))
 def test_neither_order_nor_the_names_of_speakers_move_a_number(truths, guesses, rng, labels):
-    # No name is a name of its own: of a guess that is one more label, of a truth that nobody is known to speak.
+    # No name is its own name: of a guess that is one more label, of a truth that nobody is known to speak.
     names = dict(zip(LABELS, labels, strict=True))
     true_names = {"": "", **{label: f"speaker {label}" for label in LABELS[1:]}}
     others = [rng.sample(events, len(events)) for events in (truths, guesses)]

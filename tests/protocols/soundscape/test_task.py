@@ -209,7 +209,7 @@ def test_a_clip_without_its_duration_is_refused(metadata):
 @pytest.mark.parametrize("reference", ["", "{}", "a piano", '[{"type": "music"}]', '["piano"]', '[{"no": "field"}]'])
 def test_a_reference_that_lists_no_events_is_refused(reference):
     broken = Sample("clip", (), "", reference=reference, metadata={"duration": 10.0})
-    with pytest.raises(UsageError, match="its reference is no list of events"):
+    with pytest.raises(UsageError, match="its reference is not a list of events"):
         soundscape(encoder="lexical").fitting([broken])
 
 
@@ -236,6 +236,6 @@ def test_published_answers_are_read_and_scored(name):
 
 
 def _fields(event):
-    """An event of the published page, which writes how speech is said in a field of its own."""
+    """An event of the published page, which writes how speech is said in its own field."""
     fields = {name: value for name, value in event.items() if name in AudioEvent.__dataclass_fields__ and value != ""}
     return fields | ({"emotion": event["how"]} if event.get("how") else {})

@@ -1,4 +1,4 @@
-"""The mean of predicted opinion scores as a metric of its own."""
+"""The mean of predicted opinion scores as its own metric."""
 
 from pytest_audiobench.ext import Estimate, MetricKind, mean_interval
 
