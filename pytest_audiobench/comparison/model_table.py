@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pytest_audiobench.comparison.comparison_lines import PlannedLine, Selection, estimate, planned_lines
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between
@@ -121,8 +123,20 @@ def _cells(plan: PlannedLine) -> Iterator[Cell | None]:
             first = at
             yield Cell(figure)
         else:
-            record = _tested(plan, first, at, Terms())
-            yield Cell(figure, record.detail if record.status == "not_comparable" else "")
+            yield Cell(figure, _mismatch(plan, first, at))
+
+
+def _mismatch(plan: PlannedLine, first: int, at: int) -> str:
+    """Why the numbers of two contenders may not stand beside each other; "" where they may."""
+    record, terms = _tested(plan, first, at, Terms()), Terms()
+    if record.status == "not_comparable":
+        return record.detail
+    one, other = (side.columns.ids for side in (plan.sides[first], plan.sides[at]) if side is not None)
+    only_one = np.setxor1d(one, other).size
+    # A test is made on what both have; a number is over all that its own side has.
+    if only_one > terms.most_unmatched * np.union1d(one, other).size:
+        return f"{only_one:,} samples were asked of only one of the two"
+    return ""
 
 
 def _tested(plan: PlannedLine, better: int, other: int, terms: Terms) -> RegressionRecord:
