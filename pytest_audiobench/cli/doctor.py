@@ -77,6 +77,8 @@ def _lines(facts: Sequence[Fact]) -> Iterator[str]:
         yield "\n" * bool(number) + part
         rows = [(f"{fact.state} {fact.name}", printable(fact.text)) for fact in facts if fact.part == part]
         yield from labelled(rows)
+    if lacks := sum(fact.state == _LACKS for fact in facts):
+        yield f"\n{lacks} {'part is' if lacks == 1 else 'parts are'} lacking"
 
 
 # The machine

@@ -157,7 +157,8 @@ def _markdown(table: ModelTable, grid: _Grid, columns: int, notes: Footnotes) ->
         yield table_row([":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])])
         yield from map(table_row, rows)
         yield ""
-    yield from (f"- {_markdown_text(note)}" for note in remarks(table, notes))
+    # A bar parts cells only within a table.
+    yield from ("- " + _markdown_text(note).replace("\\|", "|") for note in remarks(table, notes))
 
 
 def _latex_cell(line: TableLine, cell: Cell | None, notes: Footnotes) -> str:

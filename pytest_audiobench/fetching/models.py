@@ -102,5 +102,5 @@ def _lacking_files(name: str, spec: ModelSpec) -> str:
     except UsageError as error:
         if name.count("/") != 1 or Path(name).expanduser().exists():
             return str(error)
-        return f"{name} is not whole in the Hugging Face cache: audiobench fetch {KIND}{name}"
+        return f"{name} is not complete in the Hugging Face cache: audiobench fetch {KIND}{name}"
     return ""

@@ -89,6 +89,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for item, kind, text in (*_data(shared, selected), *_parts(shared, selected, found.has_judge)):
         evals.setdefault((kind, text), []).append(item.stash[ITEM].eval)
     found.lacks += [_entry(kind, text, names) for (kind, text), names in evals.items()]
+    fetched = dict.fromkeys(text.split()[2].rstrip(",") for _, text in evals if text.startswith("audiobench fetch "))
+    if len(fetched) > 1:
+        found.notes.append(f"all that can be fetched: audiobench fetch {' '.join(fetched)}")
     if any(kind.startswith("data ") for kind, _ in evals):
         found.notes.append("data that lies elsewhere on this machine is pointed to by --ab-data=NAME=FOLDER")
 

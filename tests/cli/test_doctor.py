@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def test_the_machine_is_told_and_no_secret(tmp_path, monkeypatch, capsys):
     assert facts["network", "proxies"] == ("ok", "HTTPS_PROXY")
     assert facts["network", "offline"] == ("ok", "HF_HUB_OFFLINE=1")
     assert not (tmp_path / ".audiobench").exists()
+    page = (EVALS.parent / "docs/command-line.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^  [✓–] ((?:\S| (?=\S))+)", page.partition("$ audiobench doctor\n")[2].partition("```")[0], re.M
+    )
+    assert len(shown) > 15
+    assert set(shown) - {"complete", "hf"} <= {name for _, name in facts}
 
 
 def test_requirements_that_are_not_met_are_named_also_those_of_an_extras_extra(tmp_path, monkeypatch):
@@ -76,7 +83,7 @@ def test_what_a_run_would_lack_is_listed_with_what_brings_it(tmp_path, monkeypat
     assert facts[part, "model"][1].startswith("api.openai.com needs a key: set OPENAI_API_KEY")
     assert main(["doctor", "pytest", str(EVALS), "-k", "esc50", models[0]]) == 1
     shown = " ".join(capsys.readouterr().out.split())
-    assert "owner/listener is not whole in the Hugging Face cache: audiobench fetch hf:owner/listener" in shown
+    assert "owner/listener is not complete in the Hugging Face cache: audiobench fetch hf:owner/listener" in shown
     assert list(tmp_path.iterdir()) == []
 
 
