@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -224,3 +225,25 @@ def test_the_page_of_salmonn_s_tasks_holds_what_the_tables_say(tmp_path, capsys)
     printed = (tmp_path / "salmonn.md").read_text(encoding="utf-8")
     present = (ROOT / "docs/salmonn.md").read_text(encoding="utf-8")
     assert present == printed, "print it again: audiobench published salmonn --markdown docs/salmonn.md"
+
+
+def test_the_commands_of_the_command_line_print_what_its_page_shows(tmp_path, forks, monkeypatch, capsys):
+    page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setenv("AUDIOBENCH_DATA_ROOT", str(tmp_path / "data"))
+    (tmp_path / "evals").symlink_to(ROOT / "evals")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    shown = re.findall(r"^\$ (\S+) (.*)\n((?:(?!```|\$ ).*\n)+)", page, re.MULTILINE)
+    assert [program for program, _, _ in shown] == ["audiobench", "audiobench", "pytest", "pytest", "audiobench"]
+    # The machine's own facts are another's here; tests/cli/test_doctor.py holds their names.
+    for program, arguments, printed in shown[1:]:
+        words = shlex.split(arguments)
+        if program == "pytest":
+            done = forks.pytest(["-p", "no:cacheprovider", *words], tmp_path)
+            assert done.returncode == 0, done.stdout
+        else:
+            capsys.readouterr()
+            main(words)
+            pattern = re.escape(printed).replace("…\\\n", "(?:.*\\n)*?")
+            assert re.fullmatch(pattern, capsys.readouterr().out), arguments

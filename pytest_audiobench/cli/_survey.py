@@ -46,10 +46,11 @@ class OwnEval:
 # What lists the audio
 
 
-def survey(place: Path) -> OwnEval | str:
+def survey(place: Path, dry_run: bool = False) -> OwnEval | str:
     """What lists the audio of ``place``; or, where nothing does, a sentence on what is to be filled in.
 
-    Where texts lie beside recordings, or nothing does, a list is written into the folder.
+    Where texts lie beside recordings, or nothing does, a list is written into the folder; in a ``dry_run`` a sentence
+    says so.
     """
     if (
         place.is_file()
@@ -71,6 +72,8 @@ def survey(place: Path) -> OwnEval | str:
     if not texts and len(classes) > 1 and all(len(path.parts) == 2 for path in audio):
         return OwnEval(place)
     listing = place / _OWN_LIST
+    if dry_run:
+        return f"would be written first: {listing}, a list of {len(texts) or len(audio):,} recordings"
     with listing.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("audio", "answer"))

@@ -17,7 +17,23 @@ if TYPE_CHECKING:
     from pytest_audiobench.cli._survey import OwnEval
     from pytest_audiobench.datasets.sample import Sample
 
-HELP = "look at a folder of audio, or at a list of it, and write an eval file that runs"
+HELP = "look at a folder of audio, or at a list of it, and write an eval file that runs, and rules for it"
+
+SUFFIX = ".audiobench.toml"
+_GATE, _IGNORED = Path("gate.toml"), ("reports/", ".audiobench/")
+_WORKFLOW = Path(".github/workflows/audiobench.yml")
+_RULES = """\
+# What {eval} must reach: pytest {target} --ab-config={gate}
+# Exit code 1 where a line is not reached. All keys: docs/writing-evals.md of pytest-audiobench.
+
+[[threshold]]
+eval = "{eval}"
+# Every sample can be asked. Add what the model must reach, once a run has shown it, such as
+# require = ["errors <= 0", "coverage >= 0.9", "{metric}"]
+require = ["errors <= 0"]
+# How much worse than a baseline the score may be: counts with --ab-baseline=FILE|RUN|last.
+max_drop = "{max_drop}"
+"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--answer", metavar="COLUMN", help="the column of what is true")
     add("--audio", metavar="COLUMN", help="the column of the audio's paths")
     add("--protocol", metavar="NAME", help="how to ask: audiobench list protocols")
+    add("--ci", action="store_true", help=f"write a workflow for GitHub too, {_WORKFLOW}")
+    add("--dry-run", action="store_true", help="say what would be written, and write nothing")
     add("--output", metavar="FILE", type=Path, help="the file to write (default: FOLDER.audiobench.toml, here)")
 
 
@@ -37,23 +55,32 @@ def run(args: argparse.Namespace) -> int:
 
     place = args.folder.expanduser().resolve()
     name = re.sub(r"[^\w.-]+", "_", stem(place)).strip("._-") or "own"
-    target = args.output or Path(f"{name}.audiobench.toml")
-    if not target.name.endswith(".audiobench.toml"):
-        raise UsageError(f"{target} would not be collected: let its name end with .audiobench.toml")
+    target = args.output or Path(f"{name}{SUFFIX}")
+    if not target.name.endswith(SUFFIX):
+        raise UsageError(f"{target} would not be collected: let its name end with {SUFFIX}")
     if target.exists():
         raise UsageError(f"{target} already exists, and nothing is overwritten: name another by --output")
     if not place.exists():
         raise UsageError(f"there is no file or folder {args.folder}; correct the path")
-    own = survey(place)
+    own = survey(place, args.dry_run)
     if isinstance(own, str):
         print(wrapped(own))
-        return 1
+        return 0 if args.dry_run else 1
     samples = understood(own, args)
     title = f"{name}: {_sounds(samples)}"
-    _write(target, title, own)
-    lines = [wrapped(title), *labelled(own.notes), f"written to {target}"]
-    lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target}"]
-    print("\n".join([*lines, f"  pytest {target} --ab-model=hf:FOLDER"]))
+    files = {target: _eval_text(target, title, own), _GATE: _rules_text(target, own)}
+    if args.ci:
+        files[_WORKFLOW] = _workflow_text(target)
+    said = ["would be written:" if args.dry_run else "written:"]
+    said += [f"  {_put(file, text, args.dry_run)}" for file, text in files.items()]
+    said += [f"  {line}" for line in _ignore(args.dry_run)]
+    lines = [wrapped(title), *labelled(own.notes), *said]
+    lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target} --ab-config={_GATE}"]
+    lines += [f"  pytest {target} --ab-config={_GATE} --ab-model=hf:FOLDER"]
+    if args.ci:
+        lines += ["the workflow wants MODEL in it set, and a baseline of a run in git:"]
+        lines += ["  audiobench baseline update last --out baselines/main.json"]
+    print("\n".join(lines))
     return 0
 
 
@@ -102,14 +129,55 @@ def _header(clip: Any) -> tuple[float, int, int] | None:
     return info.frames / max(1, info.samplerate), info.samplerate, info.channels
 
 
-def _write(target: Path, title: str, own: OwnEval) -> None:
-    from pytest_audiobench.protocols.catalogue import protocol
-
-    protocol(own.keys["protocol"], **{"language": own.keys["language"]} if "language" in own.keys else {})
+def _eval_text(target: Path, title: str, own: OwnEval) -> str:
     here = target.resolve().parent
     paths = {"manifest": str(own.manifest)} | {key: own.keys[key] for key in ("root",) if key in own.keys}
     keys = {**own.keys, **{key: Path(os.path.relpath(path, here)).as_posix() for key, path in paths.items()}}
     lines = [f"# {title}", "# As audiobench init understood it: correct what is not so."]
     lines += [f"{key} = {json.dumps(keys[key], ensure_ascii=False)}" for key in dict.fromkeys(["manifest", *keys])]
-    with target.open("x", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
+
+
+def _rules_text(target: Path, own: OwnEval) -> str:
+    from pytest_audiobench.metrics.registry import metric_kind
+    from pytest_audiobench.protocols.catalogue import protocol
+    from pytest_audiobench.report.formatting import PERCENT_UNITS
+
+    asked = protocol(own.keys["protocol"], **{"language": own.keys["language"]} if "language" in own.keys else {})
+    kind = metric_kind(asked.scorers[0].metrics[0])
+    share = kind.unit in PERCENT_UNITS
+    metric = f"{kind.name} {'>= 0.8' if kind.direction == 'higher' else '<= 0.2'}" if share else f"{kind.name} >= 1"
+    name = target.name.removesuffix(SUFFIX)
+    return _RULES.format(eval=name, target=target, gate=_GATE, metric=metric, max_drop="2pp" if share else "none")
+
+
+def _workflow_text(target: Path) -> str:
+    """That of examples/ci, which a wheel has inside the package and a checkout beside it, for this eval."""
+    package = Path(__file__).resolve().parents[1]
+    files = (folder / "examples/ci/audiobench.yml" for folder in (package, package.parent))
+    text = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
+    return text.replace("pytest evals ", f"pytest {target.as_posix()} --ab-config={_GATE} ")
+
+
+def _put(file: Path, text: str, dry_run: bool) -> str:
+    """Write a file that is not there; what to say of it."""
+    if file.exists():
+        return f"{file}: there already, and left as it is"
+    if not dry_run:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    return str(file)
+
+
+def _ignore(dry_run: bool) -> list[str]:
+    """Have git ignore what runs write, where there is git; what to say of it."""
+    here, file = Path.cwd(), Path(".gitignore")
+    if not any((folder / ".git").exists() for folder in (here, *here.parents)):
+        return []
+    before = file.read_text(encoding="utf-8") if file.is_file() else ""
+    lacking = [line for line in _IGNORED if line not in before.split()]
+    if lacking and not dry_run:
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write("\n" * (bool(before) and not before.endswith("\n")) + "".join(f"{line}\n" for line in lacking))
+    return [f"{file}: {' and '.join(lacking)}"] if lacking else []

@@ -53,12 +53,13 @@ def contenders(
     model: str = "*",
     evals: str = "*",
     terms: ReadingTerms = NO_TERMS,
+    least: int = 2,
 ) -> list[Contender]:
     """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
 
     What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``; by
     ``terms`` the answers that other tools recorded. Beside a run these are read as the run's own answers were.
-    Raises UsageError where fewer than two are left or no eval is, and where something named cannot be read.
+    Raises UsageError where fewer than ``least`` are left or no eval is, and where something named cannot be read.
     """
     models: list[Contender] = []
     answers = {name: Path(name) for name in named if _holds_answers(Path(name))}
@@ -84,9 +85,10 @@ def contenders(
                 places = (Path(source.place), Path(source.place.rpartition("#")[0]))
                 folder = next((place for place in places if (place / RECORD).is_file()), None)
                 models.append(Contender(*names, sides, folder, contents.head.missing, source.passed_over, source.notes))
-    if len(models) < 2:
+    if len(models) < least:
         have = f"only {models[0].source} has a model" if models else "nothing named has a model"
-        raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
+        two = "two are needed for a comparison, and " * (least > 1)
+        raise UsageError(f"{two}{have} that matches {model!r}: name another run")
     if not any(contender.sides for contender in models):
         raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
     return _comparable_contenders(models)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
 from pytest_audiobench.datasets.declaration import Fetch
-from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
+from pytest_audiobench.datasets.remote_places import is_remote
+from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.fetching.download import tried
 from pytest_audiobench.fetching.hub import HubDataset, judged
 from pytest_audiobench.fetching.progress import size_text
-from pytest_audiobench.models.hf.checkpoint import CODE, NEEDED
+from pytest_audiobench.models.hf.checkpoint import CODE, NEEDED, Checkpoint
 from pytest_audiobench.models.hf.options import split_target
+from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.remote.api_keys import hub_token
-from pytest_audiobench.models.spec import parse_spec
+from pytest_audiobench.models.spec import ModelSpec, parse_spec
 
 KIND = "hf:"
 
@@ -73,3 +76,31 @@ def _fetch(name: str, revision: str | None, patterns: list[str], say: Callable[[
 
     tried(snapshot)
     say(f"{name}: fetched; --ab-model={KIND}{name} runs offline from now on")
+
+
+def lacking_of_model(spec: ModelSpec, make: Callable[[ModelSpec], Model]) -> list[str]:
+    """What asking a model lacks on this machine, with the remedies: files, libraries, a key. Nothing is fetched, not
+    even where the spec allows it.
+    """
+    targets = filter(None, split_target(spec.target)) if spec.kind in ("hf", "vllm") else ()
+    lacking = [text for name in targets if (text := _lacking_files(name, spec))]
+    options = {key: value for key, value in spec.options.items() if key != "download"}
+    try:
+        parts = getattr(make(replace(spec, options=options)), "missing_parts", str)()
+    except AudiobenchError as error:
+        parts = "" if lacking else str(error)
+    return [*lacking, parts] if parts else lacking
+
+
+def _lacking_files(name: str, spec: ModelSpec) -> str:
+    if is_remote(name):
+        return f"{name} is read over the network when the run begins: copy it to this machine"
+    is_base = name == split_target(spec.target)[0]
+    try:
+        checkpoint = Checkpoint.find(name, spec.options.get("revision") if is_base else None)
+        _ = checkpoint.weights() if is_base else None
+    except UsageError as error:
+        if name.count("/") != 1 or Path(name).expanduser().exists():
+            return str(error)
+        return f"{name} is not complete in the Hugging Face cache: audiobench fetch {KIND}{name}"
+    return ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,10 @@ from pytest_audiobench.plugin.eval_items import DECLARED, ITEM
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.workers import RUN, worker_input
 from pytest_audiobench.protocols.prompt_variants import with_other_encoder
+
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.declaration import Declaration
+    from pytest_audiobench.protocols.protocol import Protocol
 
 _MOST_NAMES = 10
 """Prompts that are named where another was asked for."""
@@ -99,13 +103,10 @@ def _is_there(places: Places, item: pytest.Item) -> bool:
     """Whether the eval has data and is not skipped. Raises UsageError for a manifest that is not there, and for data
     that cannot be read for want of a library.
     """
-    in_file = item.stash[DECLARED]
-    manifest = in_file.manifest()
-    if manifest is not None and not _exists(places.here / Path(manifest).expanduser()):
-        where = item.nodeid.partition("::")[0]
-        raise UsageError(f"{where}: there is no file or folder {places.here / manifest}; correct the path")
+    if text := lacking_manifest(item):
+        raise UsageError(text)
     try:
-        if data := in_file.data():
+        if data := item.stash[DECLARED].data():
             from pytest_audiobench.datasets.declared import check_libraries
 
             check_libraries(data, case_of(item), places)
@@ -114,19 +115,35 @@ def _is_there(places: Places, item: pytest.Item) -> bool:
     return True
 
 
+def lacking_manifest(item: pytest.Item) -> str:
+    """That the manifest of an eval without code is not there; "" where it is, or there is none."""
+    manifest = item.stash[DECLARED].manifest() if DECLARED in item.stash else None
+    if manifest is None or _exists(item.path.parent / Path(manifest).expanduser()):
+        return ""
+    where = item.nodeid.partition("::")[0]
+    return f"{where}: there is no file or folder {item.path.parent / manifest}; correct the path"
+
+
 def _exists(path: Path) -> bool:
     return path.exists() or ("*" in path.name and any(path.parent.glob(path.name)))
 
 
 def _check_protocol(shared: EvalSession, item: pytest.Item) -> None:
     """Refuses a scorer whose libraries are lacking, where the model can do what is asked."""
-    if (protocol := item.stash[DECLARED].protocol()) is not None:
-        if shared.encoder:
-            protocol = with_other_encoder(protocol, shared.encoder)
-        protocol = with_named_scorers(protocol, shared.options.scorers)
+    if (protocol := protocol_of(shared, item)) is not None:
         tasks = shared.handle(item.stash[ITEM].alias).limits.tasks
         if all(stage.task in tasks for stage in protocol.stages if stage.role == "subject"):
             check_scorers(protocol)
+
+
+def protocol_of(shared: EvalSession, item: pytest.Item) -> Protocol | None:
+    """How an eval without code is asked and read in this run; None for one whose test says it."""
+    protocol = item.stash[DECLARED].protocol() if DECLARED in item.stash else None
+    if protocol is not None:
+        if shared.encoder:
+            protocol = with_other_encoder(protocol, shared.encoder)
+        protocol = with_named_scorers(protocol, shared.options.scorers)
+    return protocol
 
 
 def case_of(item: pytest.Item) -> dict[str, str]:
@@ -137,27 +154,38 @@ def case_of(item: pytest.Item) -> dict[str, str]:
     return case
 
 
-def fetch_lacking(shared: EvalSession, selected: Sequence[pytest.Item]) -> list[str]:
-    """Fetch what the selected evals lack of their data. Returns why something could not be fetched, a sentence each:
-    its evals are skipped.
-
-    Under xdist every worker asks for it, the first fetches, and the others wait for that.
+def lacking_data(
+    shared: EvalSession, selected: Sequence[pytest.Item]
+) -> Iterator[tuple[pytest.Item, Declaration, list[dict[str, str]]]]:
+    """What is not on this machine of the data of evals without code, and of the data that they need beside: whose
+    eval, the declaration, the parameters.
     """
     from pytest_audiobench.datasets.declared import is_there
-    from pytest_audiobench.fetching.wanted_data import WantedData, needs_of
-    from pytest_audiobench.fetching.work import Manner, fetch
+    from pytest_audiobench.fetching.wanted_data import needs_of
 
-    wanted: dict[str, WantedData] = {}
     for item in selected:
         data = item.stash[DECLARED].data() if DECLARED in item.stash else None
         if data is None:
             continue
         places = shared.places(item.path.parent)
         for each, cases in [(data, data.cases(case_of(item))), *needs_of(data)]:
-            if each.fetch and each.root not in shared.data_folders[0]:
-                lacking_cases = [case for case in cases if not is_there(each, case, places)]
-                if lacking_cases:
-                    wanted.setdefault(each.root, WantedData(each.root)).add(each, lacking_cases)
+            if lacking_cases := [case for case in cases if not is_there(each, case, places)]:
+                yield item, each, lacking_cases
+
+
+def fetch_lacking(shared: EvalSession, selected: Sequence[pytest.Item]) -> list[str]:
+    """Fetch what the selected evals lack of their data. Returns why something could not be fetched, a sentence each:
+    its evals are skipped.
+
+    Under xdist every worker asks for it, the first fetches, and the others wait for that.
+    """
+    from pytest_audiobench.fetching.wanted_data import WantedData
+    from pytest_audiobench.fetching.work import Manner, fetch
+
+    wanted: dict[str, WantedData] = {}
+    for _, data, cases in lacking_data(shared, selected):
+        if data.fetch and data.root not in shared.data_folders[0]:
+            wanted.setdefault(data.root, WantedData(data.root)).add(data, cases)
     reporter: Any = shared.config.pluginmanager.get_plugin("terminalreporter")
     silent = RUN in worker_input(shared.config) or reporter is None or shared.config.get_verbosity() < 0
     manner = Manner(

@@ -146,7 +146,7 @@ def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: 
         # Asked under a perturbation for the first time it takes what it took as it is.
         parts = sizes_by_eval.get(name) or sizes_by_eval.get(_as_it_is(item), [])
         size = _declared_bytes(shared, item)
-        if size == -1 or _lacks_judge(shared, item):
+        if size == -1 or lacks_judge(shared, item):
             continue
         answers = sum(part.within(limit, epochs) for part in parts) if parts else None
         if answers is None and size is not None and size <= _MOST_BYTES:
@@ -171,7 +171,7 @@ def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: 
     return f"to ask of {alias}: {', '.join(said)}"
 
 
-def _lacks_judge(shared: EvalSession, item: pytest.Item) -> bool:
+def lacks_judge(shared: EvalSession, item: pytest.Item) -> bool:
     """Whether an eval without code is skipped, since its headline is a judge's and the run has none."""
     protocol = None if shared.options.judges or DECLARED not in item.stash else item.stash[DECLARED].protocol()
     if protocol is None or (not protocol.judgings and all(stage.role == "subject" for stage in protocol.stages)):

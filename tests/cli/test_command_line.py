@@ -7,22 +7,14 @@ import struct
 import subprocess
 import sys
 import termios
+from importlib import metadata
 
 import pytest
 
-from pytest_audiobench.cli import main
+from pytest_audiobench.cli import main, verb_modules
 
 
-def test_help_names_every_verb(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    assert "serve" in shown
-    assert "check-server" in shown
-
-
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["serve"], ["serve", "x:y", "--port", "many"]])
+@pytest.mark.parametrize("arguments", [["fly"], ["serve"], ["serve", "x:y", "--port", "many"]])
 def test_arguments_that_are_none_end_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
@@ -61,3 +53,46 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+def test_help_shows_each_verb_in_one_group(capsys):
+    assert main_ends(["--help"]) == 0
+    shown = capsys.readouterr().out
+    verbs = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2].isalpha()]
+    assert sorted(verbs) == sorted(verb_modules())
+    assert "more:" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_bare_command_shows_the_verbs_and_ends_with_2(capsys):
+    assert main_ends([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "  compare " in shown.err
+
+
+def test_the_version_is_that_of_the_installed_package(capsys):
+    assert main_ends(["--version"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"pytest-audiobench {metadata.version('pytest-audiobench')}, Python {sys.version_info[0]}.")
+    assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["inspekt"], "invalid choice: 'inspekt'; did you mean inspect?"),
+        (["list", "scoreers"], "invalid choice: 'scoreers'; did you mean scorers?"),
+        (["compare", "a", "b", "--fromat", "csv"], "unrecognized arguments: --fromat csv; did you mean --format?"),
+    ],
+)
+def test_a_mistyped_verb_choice_or_option_is_told_what_was_meant(arguments, meant, capsys):
+    assert main_ends(arguments) == 2
+    assert capsys.readouterr().err.rstrip().endswith(meant)
+
+
+def main_ends(arguments):
+    """The exit code of what ends before any verb runs."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code

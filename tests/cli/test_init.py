@@ -59,7 +59,9 @@ def test_a_table_of_labels_is_an_eval_of_labels_that_runs(here, capsys, forks):
     assert "filename: its values are names of audio files, of files in clips" in said
     assert "species: as you said" in said
     assert "classification: 2 different answers of 12 clips, 1.0 words each" in said
-    assert said.endswith("  pytest calls.audiobench.toml\n  pytest calls.audiobench.toml --ab-model=hf:FOLDER\n")
+    assert "written:\n  calls.audiobench.toml\n  gate.toml\nrun it by" in said
+    command = "  pytest calls.audiobench.toml --ab-config=gate.toml"
+    assert said.endswith(f"{command}\n{command} --ab-model=hf:FOLDER\n")
     assert written("calls") == {
         "manifest": "calls/birds.csv",
         "audio": "filename",
@@ -70,7 +72,9 @@ def test_a_table_of_labels_is_an_eval_of_labels_that_runs(here, capsys, forks):
         "question": "Which species is it?",
         "cluster": "speaker",
     }
-    assert asked(forks, "calls.audiobench.toml") == {"calls": (12, "accuracy")}
+    assert asked(forks, "calls.audiobench.toml", "--ab-config=gate.toml") == {"calls": (12, "accuracy")}
+    (verdict,) = json.loads(Path("reports/own/run.json").read_text())["items"][0]["verdicts"]
+    assert (verdict["threshold"], verdict["status"]) == ("errors <= 0", "pass")
 
 
 def test_texts_beside_recordings_are_what_is_said_in_them(here, capsys, forks):
@@ -164,6 +168,38 @@ def test_nothing_is_overwritten(here, capsys):
     Path("pets.audiobench.toml").write_text("mine")
     assert "nothing is overwritten: name another by --output" in init(capsys, "pets", code=4)
     assert Path("pets.audiobench.toml").read_text() == "mine"
+
+
+def test_rules_a_workflow_and_what_git_ignores_are_written_where_they_are_not(here, capsys):
+    sounds("pets/cat/1.wav", "pets/dog/1.wav")
+    Path(".git").mkdir()
+    Path(".gitignore").write_text("build\nreports/")
+    before = sorted(here.rglob("*"))
+    said = init(capsys, "pets", "--ci", "--dry-run")
+    files = "  pets.audiobench.toml\n  gate.toml\n  .github/workflows/audiobench.yml\n  .gitignore: .audiobench/\n"
+    assert f"would be written:\n{files}" in said
+    assert sorted(here.rglob("*")) == before
+    assert f"written:\n{files}" in init(capsys, "pets", "--ci")
+    assert Path(".gitignore").read_text() == "build\nreports/\n.audiobench/\n"
+    assert tomllib.loads(Path("gate.toml").read_text()) == {
+        "threshold": [{"eval": "pets", "require": ["errors <= 0"], "max_drop": "2pp"}]
+    }
+    own = Path(".github/workflows/audiobench.yml").read_text()
+    source = (Path(__file__).parents[2] / "examples/ci/audiobench.yml").read_text()
+    assert "pytest pets.audiobench.toml --ab-config=gate.toml --ab-model" in own
+    assert own.replace("pets.audiobench.toml --ab-config=gate.toml", "evals") == source
+    Path("gate.toml").write_text("mine")
+    said = init(capsys, "pets", "--ci", "--output", "again.audiobench.toml")
+    assert "  gate.toml: there already, and left as it is\n" in said
+    assert Path("gate.toml").read_text() == "mine"
+    assert Path(".gitignore").read_text().count(".audiobench/") == 1
+
+
+def test_a_dry_run_writes_no_list_either(here, capsys):
+    sounds("notes/1.wav")
+    Path("notes/1.txt").write_text(WORDS[0])
+    assert "labels.csv, a list of 1 recordings" in " ".join(init(capsys, "notes", "--dry-run").split())
+    assert not Path("notes/labels.csv").exists()
 
 
 @pytest.mark.parametrize(

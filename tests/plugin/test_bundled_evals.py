@@ -259,3 +259,4 @@ def test_an_installed_wheel_keeps_to_its_own_folder(installed):
     assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} - {"bin"} == {
         "pytest_audiobench"
     }
+    assert (installed / "pytest_audiobench/examples/ci/audiobench.yml").is_file()
