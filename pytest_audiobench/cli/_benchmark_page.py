@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -114,10 +115,10 @@ def _page(file: Path) -> str:
     every = [each for _, each in tasks.values()]
     of_roots = {each.root: next(first for first in every if first.root == each.root) for each in every}
     rows = [
-        ("source", source.repository or ""),
+        ("source", _linked(source.repository or "")),
         ("licence", source.licence or ""),
         ("access", source.obtain or ("the hub asks for an account that its publisher admits" if source.gated else "")),
-        ("fetched from", ", ".join(dict.fromkeys(place_of(fetch) for each in every for fetch in each.fetch))),
+        ("fetched from", _linked(", ".join(dict.fromkeys(place_of(fetch) for each in every for fetch in each.fetch)))),
         ("published prompts", ", ".join(f"`--ab-prompt={name}`" for name in _merged(each.prompts for each in every))),
         ("select", " ".join(f"`-m {word}`" for word in [name, *source.keywords])),
         ("data", "; ".join(f"`--ab-data={each.root}=FOLDER`, with {_files(each)}" for each in of_roots.values())),
@@ -177,6 +178,10 @@ def _value_table(values: Mapping[tuple[str, str, str], Mapping[str, Sequence[str
     yield f"| of | metric | scorer | {' | '.join(models)} |\n|---|---|---|{'---|' * len(models)}"
     for key, by_model in values.items():
         yield f"| {' | '.join(key)} | {' | '.join(', '.join(by_model.get(model, ())) for model in models)} |"
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"https?://[^\s,;]+", r"<\g<0>>", text)
 
 
 def _in_cell(text: str) -> str:
