@@ -1,8 +1,8 @@
-"""The tutorials' commands, run in the order in which they stand: ``python -m tests.tutorials`` prints their outputs anew.
+"""The tutorials' commands, run in their order: ``python -m tests.tutorials`` prints what they show anew.
 
 A block of Python or TOML whose first line is a comment with a name is that file. In a block ``console`` each line that
 begins with ``$`` is a command, and what follows is what it printed: all of it, or of the lines behind
-``<!-- shown: PATTERN -->`` those in which the pattern is found, with "…" for the others.
+``<!-- shown: PATTERN -->`` those in which the pattern is found, each behind "…" where others were printed before it.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def run(name: str, folder: Path, forks: Any, store: Path) -> str:
         out: list[str] = []
         for command in (line.removeprefix("$ ") for line in lines if line.startswith("$ ")):
             out.append(f"$ {command}")
+            left_out = False
             for line in printed(command).rstrip("\n").splitlines():
                 if shown is None or shown.search(line):
-                    out.append(line.rstrip())
-                elif out[-1] != "…":
-                    out.append("…")
+                    out += ["…", line.rstrip()] if left_out else [line.rstrip()]
+                left_out = shown is not None and not shown.search(line)
         mark = f"<!-- shown: {found['shown']} -->\n" if shown else ""
         return f"{mark}```console\n" + "".join(f"{line}\n" for line in out) + "```"
 
