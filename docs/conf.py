@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -56,6 +57,9 @@ CHILDREN = {
     ),
 }
 """Pages with further ones below them, as patterns."""
+
+GALLERY = ROOT / "build" / "gallery"
+"""Where ``docs/gallery.py`` leaves the pages of its runs."""
 
 LINK = re.compile(r"(?P<text>\[[^\]\[]*\])\((?P<file>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
@@ -128,9 +132,29 @@ def change_source(app: Sphinx, page: str, source: list[str]) -> None:
     folder = (DOCS / page).parent
     if not page.startswith(COPIES):
         source[0] = relinked(source[0], lambda target: place(target, folder), folder)
+    if page == "gallery":
+        source[0] = re.sub(r"^```bash\n.*?^```$", shown_page, source[0], flags=re.MULTILINE | re.DOTALL)
     if page in CHILDREN:
         patterns = "\n".join(f"/{pattern}" for pattern in CHILDREN[page])
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n\n{patterns}\n```\n"
+
+
+def shown_page(commands: re.Match[str]) -> str:
+    """The commands of a section of the gallery, behind the page that they wrote, where it was made."""
+    *_, name = re.findall(r"(?:--ab-run=|--out )([\w-]+)", commands[0])
+    if not (GALLERY / f"{name}.html").is_file():
+        return commands[0]
+    picture = (GALLERY / f"{name}.png").is_file()
+    shown = f'<img src="gallery/{name}.png" alt="The first screen of the page">' if picture else "Open the page"
+    return f'<a href="gallery/{name}.html">{shown}</a>\n\n{commands[0]}'
+
+
+def add_gallery(app: Sphinx, error: Exception | None) -> None:
+    """Puts the pages of the gallery that were made into the site."""
+    if error is None and app.builder.format == "html" and GALLERY.is_dir():
+        (Path(app.outdir) / "gallery").mkdir(exist_ok=True)
+        for made in (*GALLERY.glob("*.html"), *GALLERY.glob("*.png")):
+            shutil.copyfile(made, Path(app.outdir) / "gallery" / made.name)
 
 
 def check_pages(app: Sphinx, error: Exception | None) -> None:
@@ -145,5 +169,6 @@ def check_pages(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", copy_pages)
     app.connect("source-read", change_source)
+    app.connect("build-finished", add_gallery)
     app.connect("build-finished", check_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
