@@ -1,4 +1,4 @@
-"""The reference of the public names, docs/reference.md, drawn from the source: ``python -m tests.reference`` writes it.
+"""The reference of the public names, docs/reference, drawn from the source: ``python -m tests.reference`` writes it.
 
 Everything is read from the files, not from the imported modules: signatures as they are written, and the string behind
 a field as its documentation.
@@ -15,22 +15,43 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "pytest_audiobench"
-PAGE = ROOT / "docs" / "reference.md"
-OPENING = """# Reference
+FOLDER = ROOT / "docs" / "reference"
+OPENING = """# API reference
 
 What `pytest_audiobench` and `pytest_audiobench.ext` offer; every other module is private, and changes without notice.
-Drawn from the docstrings by `python -m tests.reference`. How evals are written is in [writing-evals](writing-evals.md),
-what every scorer does in [scorers](scorers/README.md).
+`python -m tests.reference` draws these pages from the docstrings. Beside them: how evals are
+[written](../writing-evals.md), what a [package of one's own](../extending.md#an-extension-as-a-package) is made of,
+what every [scorer](../scorers/README.md) does, all [options](../options.md), and the JSON Schemas of
+[run.json](../run.schema.json) and of a [submission](../submission.schema.json).
+
+| page | names |
+|---|---|
 """
-PARTS = {
-    "pytest_audiobench": ("For tests", "`from pytest_audiobench import …`: what a test file needs."),
-    "pytest_audiobench.ext": (
-        "For extensions",
-        "`from pytest_audiobench.ext import …`: what a model, a protocol, a scorer, a metric, a data set or a "
-        "perturbation of one's own is made of. An [extension](writing-evals.md#an-extension-as-a-package) says for "
-        "which version of it (`CONTRACT`) it is written.",
+PARTS = ("pytest_audiobench", "pytest_audiobench.ext")
+PAGES = {
+    "tests": ("For tests", "`from pytest_audiobench import …`: what a test file needs.", ()),
+    "models": (
+        "Models",
+        "`from pytest_audiobench.ext import …`: a model of one's own, what it is asked, how it is served.",
+        ("models", "serving", "training"),
+    ),
+    "data": (
+        "Data sets and audio",
+        "`from pytest_audiobench.ext import …`: samples, clips, where data lies, and what is done to clips.",
+        ("audio", "datasets"),
+    ),
+    "scoring": (
+        "Protocols, scorers and metrics",
+        "`from pytest_audiobench.ext import …`: how a task is asked, answers are read and numbers made.",
+        ("protocols", "metrics", "stats"),
+    ),
+    "extensions": (
+        "Extensions, fixtures and errors",
+        "`from pytest_audiobench.ext import …`: what registers all this, fixtures, and what is raised.",
+        (),
     ),
 }
+"""The pages: title, opening, and the parts of the package of which names stand there; the rest is on the last."""
 
 
 class Definition(NamedTuple):
@@ -198,20 +219,35 @@ def undocumented() -> list[str]:
     return lacking
 
 
-def page() -> str:
-    """The whole page."""
-    lines, shown = [OPENING], set()
-    for part, (title, about) in PARTS.items():
-        lines += [f"## {title}", "", about, ""]
+def pages() -> dict[str, str]:
+    """Every page by its file's name."""
+    sections: dict[str, dict[str, list[str]]] = {page: {} for page in PAGES}
+    shown = set()
+    for part in PARTS:
         for name, (module, attribute) in public_places(part).items():
             if (module, attribute) not in shown:
                 shown.add((module, attribute))
-                lines += section(name, module, attribute)
-    return "\n".join(lines).rstrip("\n") + "\n"
+                home = f"{module}.{attribute}".split(".")[1]
+                kinds = (page for page, (_, _, folders) in PAGES.items() if home in folders)
+                page = "tests" if part == PACKAGE else next(kinds, "extensions")
+                sections[page][name] = section(name, module, attribute)
+    index = OPENING
+    for page, (title, _, _) in PAGES.items():
+        links, seen = [], []
+        for name in sections[page]:
+            again = f"-{seen.count(name.lower())}" if name.lower() in seen else ""
+            links.append(f"[`{name}`]({page}.md#{name.lower()}{again})")
+            seen.append(name.lower())
+        index += f"| [{title}]({page}.md) | {', '.join(links)} |\n"
+    written = {"README.md": index}
+    for page, (title, opening, _) in PAGES.items():
+        lines = [f"# {title}", "", opening, "", *(line for each in sections[page].values() for line in each)]
+        written[f"{page}.md"] = "\n".join(lines).rstrip("\n") + "\n"
+    return written
 
 
 def section(name: str, module: str, attribute: str) -> list[str]:
-    lines = [f"### {name}", ""]
+    lines = [f"## {name}", ""]
     found = definition(module, attribute)
     if found is None:
         return [*lines, *module_section(f"{module}.{attribute}", name)]
@@ -254,5 +290,7 @@ def module_section(module: str, name: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE} written")
+    FOLDER.mkdir(exist_ok=True)
+    for file, text in pages().items():
+        (FOLDER / file).write_text(text, encoding="utf-8")
+    print(f"{FOLDER} written")

@@ -22,6 +22,7 @@ PAGES = sorted(
     path.relative_to(ROOT).as_posix()
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/**/*.md", "fixtures/*/*.md")
     for path in ROOT.glob(pattern)
+    if "_repository" not in path.parts  # copies for the site
 )
 HISTORY = "CHANGELOG.md"
 """The page that names what is gone."""
@@ -105,6 +106,14 @@ def test_every_section_of_the_report_is_described_by_its_title():
     assert [title for title in titles if f"*{title}*" not in text] == []
 
 
+MOST_LINES = 400
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
+def test_no_page_is_too_long_to_be_read(page):
+    assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
 def files_of(text):
     """The files that a page's examples are, by name; a second conftest.py takes the place of the first."""
     return re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -116,19 +125,27 @@ def pytest_in(folder, forks, *arguments, model="tone:good"):
     return forks.pytest(arguments, folder, {**os.environ, "COLUMNS": "300"})
 
 
-def tutorial():
-    """The tutorial before its card, the card, what comes after."""
-    page = (ROOT / "docs/writing-evals.md").read_text(encoding="utf-8")
-    before, rest = page.split("\n## On one card\n")
-    card, after = rest.split("\n## The manifest\n")
-    return before, card, after
+EXAMPLES = (
+    "writing-evals",
+    "manifests",
+    "evals-without-code",
+    "thresholds",
+    "hypothesis",
+    "extending",
+    "results-in-code",
+)
+"""The pages whose examples are about the tones of the tutorial on a new model."""
 
 
-def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path, forks):
-    before, _, after = tutorial()
-    for name, text in files_of(before + after):
+def page_of(*names):
+    return "\n".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in names)
+
+
+def test_the_examples_run_as_they_are_written(tmp_path, forks):
+    after = page_of(*EXAMPLES)
+    for name, text in files_of(page_of("tutorials/new-model") + after):
         path = tmp_path / name
-        if path.exists():  # the later conftest.py, which imports the model of the first
+        if name == "conftest.py" and path.exists():  # the later one, which imports the model of the first
             path.rename(tmp_path / "tones_model.py")
         path.write_text(text, encoding="utf-8")
     (tmp_path / "german.audiobench.toml").unlink()  # about speech that the reader has
@@ -142,10 +159,10 @@ def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path, forks):
 
 
 def test_the_card_runs_as_it_is_written(tmp_path, forks):
-    before, card, _ = tutorial()
-    for name, text in [*files_of(before), *files_of(card)]:
+    card = page_of("one-card")
+    for name, text in files_of(page_of("tutorials/new-model") + card):
         path = tmp_path / name
-        if path.exists():  # the card's conftest.py, beside the tutorial's model
+        if name == "conftest.py" and path.exists():  # the card's conftest.py, beside the tutorial's model
             path.rename(tmp_path / "tones_model.py")
         path.write_text(text, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -160,7 +177,7 @@ def test_the_card_runs_as_it_is_written(tmp_path, forks):
 
 
 def test_each_part_of_the_card_has_fewer_than_twenty_lines():
-    parts = re.split(r"^### ", tutorial()[1], flags=re.MULTILINE)[1:]
+    parts = re.split(r"^## ", page_of("one-card"), flags=re.MULTILINE)[1:]
     names = ("GPU", "fixtures", "metric by a hook", "bound on a number", "report", "noise")
     assert [name for name, part in zip(names, parts, strict=True) if name not in part.splitlines()[0]] == []
     for part in parts:
@@ -168,8 +185,7 @@ def test_each_part_of_the_card_has_fewer_than_twenty_lines():
 
 
 def test_the_benchmark_that_the_documentation_adds_is_asked_and_its_miniature_passes(tmp_path, forks):
-    page = (ROOT / "docs/adding-benchmarks.md").read_text(encoding="utf-8")
-    files = dict(files_of(page))
+    files = dict(files_of(page_of("tutorials/new-benchmark", "adding-benchmarks")))
     assert len(list(filter(None, files["birds.audiobench.toml"].splitlines()))) == 15
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -206,11 +222,11 @@ def test_the_benchmark_that_the_documentation_adds_is_asked_and_its_miniature_pa
     ]
 
 
-def test_the_page_of_benchmarks_says_what_their_files_say(tmp_path):
-    main(["list", "benchmarks", "--markdown", str(tmp_path / "benchmarks.md")])
-    printed = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
-    present = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
-    assert present == printed, "print it again: audiobench list benchmarks --markdown docs/benchmarks.md"
+def test_the_pages_of_benchmarks_say_what_their_files_say(tmp_path):
+    main(["list", "benchmarks", "--markdown", str(tmp_path)])
+    printed = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")}
+    present = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/benchmarks").glob("*.md")}
+    assert present == printed, "print them again: audiobench list benchmarks --markdown docs/benchmarks"
 
 
 def test_the_page_of_readers_says_what_the_readers_say(tmp_path):

@@ -23,7 +23,10 @@ READ_BY_USERS = sorted(
     path.relative_to(ROOT).as_posix()
     for pattern in ("*.md", "docs/**/*.md", "evals/**/*.py", "examples/**/*", "fixtures/*/*.md")
     for path in ROOT.glob(pattern)
-    if path.is_file() and path.suffix in (".md", ".py", ".yml", ".toml") and path.name != HISTORY
+    if path.is_file()
+    and path.suffix in (".md", ".py", ".yml", ".toml")
+    and path.name != HISTORY
+    and "_repository" not in path.parts  # copies for the site
 )
 STATEMENT = re.compile(r"^\s*(?:>>> )?((?:from|import) pytest_audiobench[\w.]*.*?(?:\([^)]*\)|$))", re.M)
 PLACE = re.compile(r"\bpytest_audiobench\.(?!ext\b)[a-z_]+\.\w+")

@@ -1,8 +1,9 @@
-"""The page docs/benchmarks.md: what the files of the published benchmarks say."""
+"""The pages of docs/benchmarks: what the files of the published benchmarks say, a page for each, and their index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,15 @@ from pytest_audiobench.io.mistakes import Mistakes
 _HEAD = """# Benchmarks
 
 The published benchmarks that are bundled, each declared in one file of `evals/`;
-[adding-benchmarks.md](adding-benchmarks.md) says how to declare another. None brings its data: `--ab-data=NAME=FOLDER`
-points to it, and what is not on this machine is skipped. What is not in a file, such as a licence, is not known to it.
-`audiobench list benchmarks --markdown docs/benchmarks.md` writes this page; `audiobench describe NAME` is of one.
+[adding a benchmark](../adding-benchmarks.md) says how to declare another. None brings its data: `audiobench fetch NAME`
+gets it, or `--ab-data=NAME=FOLDER` points to it, and what is not on this machine is skipped. A page has what the file
+says, such as the licence and published values; `audiobench describe NAME` prints one.
+
+`audiobench list benchmarks --markdown docs/benchmarks` writes these pages.
 """
+_DOMAINS = ("speech", "sound", "music")
+_MOST_MODELS = 10
+"""Columns of a table of published values; of more models each value has a row."""
 
 
 def benchmarks() -> dict[str, Path]:
@@ -38,9 +44,34 @@ def benchmarks() -> dict[str, Path]:
     return {name: path for name, path in sorted(LOADERS.items()) if isinstance(path, Path)}
 
 
-def page() -> str:
-    """The page of them all."""
-    return "\n".join([_HEAD, *map(_section, benchmarks().values())])
+def write_pages(folder: Path) -> list[Path]:
+    """The pages, written into ``folder``; those of benchmarks that are gone are deleted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {"README.md": "\n".join(_index())}
+    pages |= {f"{name}.md": _page(file) for name, file in benchmarks().items()}
+    for path in folder.glob("*.md"):
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in pages]
+
+
+def _index() -> Iterator[str]:
+    """The benchmarks by what is heard in them."""
+    rows: dict[str, list[str]] = {domain: [] for domain in (*_DOMAINS, "several")}
+    for name, file in benchmarks().items():
+        tasks = read_declarations(file).values()
+        domains = _merged(texts(data.source.domain) for data in tasks)
+        asked = ", ".join(_merged(texts(data.source.task) for data in tasks))
+        evals = sum(len(data.ids()) for data in tasks)
+        row = f"| [{name}]({name}.md) | {file_source(file)[0]} | {asked} | {evals} |"
+        rows[domains[0] if len(domains) == 1 else "several"].append(row)
+    yield _HEAD
+    for domain, lines in rows.items():
+        yield f"## {domain.capitalize()}{' domains' * (domain == 'several')}\n"
+        yield "| name | title | tasks | evals |\n|---|---|---|---|"
+        yield from (*lines, "")
 
 
 def _files(data: Declaration) -> str:
@@ -75,7 +106,7 @@ def is_here(data: Declaration, where: Places) -> bool:
     return False
 
 
-def _section(file: Path) -> str:
+def _page(file: Path) -> str:
     tasks = task_tables(file)
     _, data = next(iter(tasks.values()))
     source = data.source
@@ -84,10 +115,10 @@ def _section(file: Path) -> str:
     every = [each for _, each in tasks.values()]
     of_roots = {each.root: next(first for first in every if first.root == each.root) for each in every}
     rows = [
-        ("source", source.repository or ""),
+        ("source", _linked(source.repository or "")),
         ("licence", source.licence or ""),
         ("access", source.obtain or ("the hub asks for an account that its publisher admits" if source.gated else "")),
-        ("fetched from", ", ".join(dict.fromkeys(place_of(fetch) for each in every for fetch in each.fetch))),
+        ("fetched from", _linked(", ".join(dict.fromkeys(place_of(fetch) for each in every for fetch in each.fetch)))),
         ("published prompts", ", ".join(f"`--ab-prompt={name}`" for name in _merged(each.prompts for each in every))),
         ("select", " ".join(f"`-m {word}`" for word in [name, *source.keywords])),
         ("data", "; ".join(f"`--ab-data={each.root}=FOLDER`, with {_files(each)}" for each in of_roots.values())),
@@ -102,17 +133,60 @@ def _section(file: Path) -> str:
         ("note", data.note),
         ("unproven", "; ".join(_merged(_unproven(task, each) for task, (_, each) in tasks.items()))),
     ]
-    lines = [f"## {name}\n", f"{title}.\n" if title else "", *comment(file), "| | |\n|---|---|"]
-    # A bar parts cells, inside a code span too.
-    lines += [f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in rows if value]
-    published = _merged(
-        [_published_row("" if _is_shared(row, every) else task, row) for row in each.published]
-        for task, (_, each) in tasks.items()
-    )
-    if published:
-        lines += ["\n| published | of | metric | value | scorer | conditions | source |\n|---|---|---|---|---|---|---|"]
-        lines += published
+    lines = [f"# {name}\n", f"{title}.\n" if title else "", *comment(file), "| | |\n|---|---|"]
+    lines += [f"| {key} | {_in_cell(value)} |" for key, value in rows if value]
+    lines += _published(tasks)
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def _published(tasks: Mapping[str, tuple[Mapping[str, Any], Declaration]]) -> Iterator[str]:
+    """The published values: a table for all that were measured the same way and come from one place."""
+    every = [each for _, each in tasks.values()]
+    ways: dict[tuple[str, str], dict[tuple[str, str, str], dict[str, list[str]]]] = {}
+    for task, (_, data) in tasks.items():
+        for row in data.published:
+            named = "" if _is_shared(row, every) else task
+            of = row.average or ", ".join(filter(None, [named, *row.parameters.values()]))
+            key = (of, row.metric, f"`{row.scorer}`" if row.scorer else "")
+            said = ways.setdefault((row.conditions, row.source), {}).setdefault(key, {}).setdefault(row.model, [])
+            if f"{row.value:g}" not in said:
+                said.append(f"{row.value:g}")
+    if ways:
+        yield "\n## Published values"
+    alone = []
+    for (conditions, source), values in ways.items():
+        if len(values) > 1:
+            yield f"\n{conditions[:1].upper() + conditions[1:]}.\n\nSource: {source}.\n"
+            yield from _value_table(values)
+            continue
+        for key, by_model in values.items():
+            for model, said in by_model.items():
+                alone.append(f"| {' | '.join([*key, model, ', '.join(said), conditions, source])} |")
+    if alone:
+        yield "\n| of | metric | scorer | model | value | conditions | source |\n|---|---|---|---|---|---|---|"
+        yield from alone
+
+
+def _value_table(values: Mapping[tuple[str, str, str], Mapping[str, Sequence[str]]]) -> Iterator[str]:
+    models = _merged(values.values())
+    if len(models) > _MOST_MODELS:
+        yield "| of | metric | scorer | model | value |\n|---|---|---|---|---|"
+        for key, by_model in values.items():
+            for model, said in by_model.items():
+                yield f"| {' | '.join(key)} | {model} | {', '.join(said)} |"
+        return
+    yield f"| of | metric | scorer | {' | '.join(models)} |\n|---|---|---|{'---|' * len(models)}"
+    for key, by_model in values.items():
+        yield f"| {' | '.join(key)} | {' | '.join(', '.join(by_model.get(model, ())) for model in models)} |"
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"https?://[^\s,;]+", r"<\g<0>>", text)
+
+
+def _in_cell(text: str) -> str:
+    """A bar parts cells, inside a code span too."""
+    return text.replace("|", r"\|")
 
 
 def _merged(parts: Iterable[Iterable[str]]) -> list[str]:
@@ -126,12 +200,6 @@ def _unproven(task: str, data: Declaration) -> list[str]:
 
 def _is_shared(row: Published, tasks: Sequence[Declaration]) -> bool:
     return len(tasks) > 1 and all(row in data.published for data in tasks)
-
-
-def _published_row(task: str, row: Published) -> str:
-    of = row.average or ", ".join(filter(None, [task, *row.parameters.values()]))
-    scorer = f"`{row.scorer}`" if row.scorer else ""
-    return f"| {row.model} | {of} | {row.metric} | {row.value:g} | {scorer} | {row.conditions} | {row.source} |"
 
 
 def place_of(fetch: Fetch) -> str:

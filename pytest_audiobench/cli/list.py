@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--markdown",
         type=Path,
         metavar="PATH",
-        help="write the page of all benchmarks or readers, or a folder of scorers'",
+        help="write the pages of all benchmarks or scorers into a folder, or the page of all readers",
     )
     add_places(parser)
 
@@ -140,11 +140,10 @@ def _reader_page(file: Path) -> str:
     return f"{len(readers)} readers written to {file}"
 
 
-def _benchmark_page(file: Path) -> str:
-    from pytest_audiobench.cli._benchmark_page import benchmarks, page
+def _benchmark_pages(folder: Path) -> str:
+    from pytest_audiobench.cli._benchmark_page import write_pages
 
-    file.write_text(page(), encoding="utf-8")
-    return f"{len(benchmarks())} benchmarks written to {file}"
+    return f"{len(write_pages(folder))} pages written to {folder}"
 
 
 def _scorer_pages(folder: Path) -> str:
@@ -162,7 +161,7 @@ _LISTS: Mapping[str, Callable[[str, Places], Iterator[str]]] = {
     "readers": _readers,
 }
 _PAGES: Mapping[str, Callable[[Path], str]] = {
-    "benchmarks": _benchmark_page,
+    "benchmarks": _benchmark_pages,
     "scorers": _scorer_pages,
     "readers": _reader_page,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_audiobench.datasets.sample import Sample
@@ -20,6 +20,19 @@ from pytest_audiobench.protocols.scorer_documentation import Documentation, Exam
 INDEX = "README.md"
 MARK = "<!-- printed by: audiobench list scorers --markdown FOLDER -->\n"
 """What stands before it in the index is written by hand, and stays."""
+
+_PARTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "judged": {
+        "judged-scores": ("marks", r"rubric|mmau-pro|audiobench-|voicebench-open|jasco|air-bench-chat"),
+        "judged-options": ("which option an answer means", r"(air-bench-)?align|extract"),
+    },
+    "multiple_choice": {"multiple_choice-faithfulness": ("the faithfulness study's rules", r"faithfulness-")},
+    "translation": {
+        "translation-bleu-cjk": ("BLEU for Chinese, Japanese and Korean", r"bleu-(zh|ja|ko|char)"),
+        "translation-bleu": ("BLEU by other tokenizers", r"bleu-"),
+    },
+}
+"""Further pages of long families: what each is called, what it holds, and how the names of its scorers begin."""
 
 _VERSION = re.compile(
     r"\b(version|nltk|pycocoevalcap|rouge_score|sacrebleu|num2words|whisper(?:-[a-z]+)?|wordllama)([:-])\d+(?:\.(?:post)?\d+)+"
@@ -36,6 +49,8 @@ def write_pages(folder: Path) -> list[Path]:
     """The pages, written into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {f"{name}.md": list(_family_page(name, _present(folder / f"{name}.md"))) for name in OWN_FAMILIES}
+    for name, parts in _PARTS.items():
+        pages |= {f"{part}.md": list(_part_page(name, part, _present(folder / f"{part}.md"))) for part in parts}
     pages["metrics.md"] = list(_metrics_page())
     pages[INDEX] = [_present(folder / INDEX).partition(MARK)[0] + MARK, *_index()]
     for name, lines in pages.items():
@@ -92,12 +107,32 @@ def _family_page(name: str, present: str) -> Iterator[str]:
     protocol, documentation = family(name), scorer_documentation(name)
     yield f"# {name}\n"
     yield f"{OWN_FAMILIES[name]}. `{name}()` scores by `{protocol.scorers[0].name}` unless other scorers are named.\n"
+    parts = [f"[{title}]({part}.md)" for part, (title, _) in _PARTS.get(name, {}).items()]
+    if parts:
+        yield f"On pages of their own: {', '.join(parts)}.\n"
     yield "| scorer | metrics | source |\n|---|---|---|"
     for scorer in protocol.available.values():
         source = _cell(documentation[scorer.name].source)
-        yield f"| [`{scorer.name}`](#{scorer.name}) | {', '.join(scorer.metrics)} | {source} |"
+        yield f"| [`{scorer.name}`]({_page_of(name, scorer)}#{scorer.name}) | {', '.join(scorer.metrics)} | {source} |"
     yield ""
-    for scorer in protocol.available.values():
+    yield from _sections(name, (each for each in protocol.available.values() if not _page_of(name, each)), present)
+
+
+def _part_page(name: str, part: str, present: str) -> Iterator[str]:
+    yield f"# {name}: {_PARTS[name][part][0]}\n\nA part of [{name}]({name}.md), where all its scorers are listed.\n"
+    scorers = family(name).available.values()
+    yield from _sections(name, (each for each in scorers if _page_of(name, each) == f"{part}.md"), present)
+
+
+def _page_of(name: str, scorer: Scorer) -> str:
+    """The further page that a scorer stands on; empty for the family's own."""
+    parts = _PARTS.get(name, {}).items()
+    return next((f"{part}.md" for part, (_, begins) in parts if re.match(begins, scorer.name)), "")
+
+
+def _sections(name: str, scorers: Iterable[Scorer], present: str) -> Iterator[str]:
+    documentation = scorer_documentation(name)
+    for scorer in scorers:
         section = documentation[scorer.name]
         yield from _section(scorer, section)
         rows = (

@@ -87,8 +87,8 @@ def test_benchmarks_that_are_on_this_machine_are_marked(printed, esc50):
 
 
 def test_pages_are_written_of_benchmarks_and_scorers_alone(printed, tmp_path):
-    assert "written to" in printed("list", "benchmarks", "--markdown", str(tmp_path / "page.md"))
-    assert "\n## esc50\n" in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "written to" in printed("list", "benchmarks", "--markdown", str(tmp_path / "pages"))
+    assert (tmp_path / "pages" / "esc50.md").read_text(encoding="utf-8").startswith("# esc50\n")
     said = printed("list", "metrics", "--markdown", str(tmp_path / "page.md"), code=4)
     assert "--markdown writes pages of all benchmarks or all scorers or all readers" in said
 
