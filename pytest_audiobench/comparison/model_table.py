@@ -127,7 +127,7 @@ def _cells(plan: PlannedLine) -> Iterator[Cell | None]:
 
 
 def _mismatch(plan: PlannedLine, first: int, at: int) -> str:
-    """Why the numbers of two contenders may not stand beside each other; "" where they may."""
+    """Why the numbers of two contenders may not be compared; "" where they may."""
     record, terms = _tested(plan, first, at, Terms()), Terms()
     if record.status == "not_comparable":
         return record.detail
