@@ -200,7 +200,7 @@ class Requirements:
             return []
         return [
             f"{', '.join(texts)} cannot be checked on answers from {min(days)} on, since other weights may be behind "
-            f"the name of {self._handle.alias} by now: ask anew with --ab-refresh, or count them with --ab-reuse"
+            f"the name of {self._handle.alias} by now: ask again with --ab-refresh, or count them with --ab-reuse"
         ]
 
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
