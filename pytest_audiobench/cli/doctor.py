@@ -90,9 +90,11 @@ def _lines(facts: Sequence[Fact]) -> Iterator[str]:
 
 
 def _machine(args: argparse.Namespace) -> Iterator[Fact]:
-    yield from _installed()
+    installed = list(_installed())
+    yield from installed
     yield from _devices()
-    yield from _data(args)
+    # Without its libraries the package cannot look at data.
+    yield from () if any(fact.state == _LACKS for fact in installed) else _data(args)
     yield from _store()
     for name in _TOKENS:
         yield Fact.of("keys", name, "set" * any(map(os.environ.get, (name, f"{name}_FILE"))), "not set")
@@ -120,7 +122,10 @@ def _installed() -> Iterator[Fact]:
     names = metadata.metadata(_PACKAGE).get_all("Provides-Extra") or []
     extras = {name: _lacking(_PACKAGE, name, set()) for name in names}
     yield Fact.of("extras", "complete", ", ".join(name for name in names if not extras[name]), "none")
-    yield from (Fact("extras", name, _ABSENT, _without(name, lacks)) for name, lacks in extras.items() if lacks)
+    lacking_extras = {name: lacks for name, lacks in extras.items() if lacks}
+    yield from (Fact("extras", name, _ABSENT, f"without {', '.join(lacks)}") for name, lacks in lacking_extras.items())
+    if lacking_extras:
+        yield Fact("extras", "to install", _ABSENT, f"pip install '{_PACKAGE}[{','.join([*lacking_extras][:2])}]'")
 
 
 def _without(extra: str, lacking: Sequence[str]) -> str:
