@@ -12,7 +12,7 @@ import importlib
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import ModuleType
 from typing import NoReturn
@@ -97,11 +97,8 @@ def version_line() -> str:
 @cache
 def verb_modules() -> Mapping[str, ModuleType]:
     """The modules of all verbs by their names."""
-    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in _module_names()}
-
-
-def _module_names() -> Iterator[str]:
-    return iter(sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_")))
+    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
+    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in names}
 
 
 def parsers() -> tuple[Parser, Mapping[str, Parser]]:

@@ -3,56 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 HELP = "print a script by which a shell completes verbs, options and names; source it, or put it where the shell looks"
 
-_BASH = r"""# bash: source <(audiobench completion bash)
-_audiobench() {
-    local line
-    COMPREPLY=()
-    while IFS= read -r line; do
-        COMPREPLY+=("${line%%$'\t'*}")
-    done < <("$1" completion bash --words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *: ]]; then compopt -o nospace; fi
-}
-complete -o default -F _audiobench audiobench
-"""
-_ZSH = r"""#compdef audiobench
-# zsh: source <(audiobench completion zsh)
-_audiobench() {
-    local -a found names abouts
-    found=("${(@f)$("$words[1]" completion zsh --words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    found=(${found:#})
-    if (( ! $#found )); then _files; return; fi
-    names=("${(@)found%%$'\t'*}")
-    abouts=("${(@)found/$'\t'/  -- }")
-    compadd -l -d abouts -a names
-}
-if [[ $funcstack[1] == _audiobench ]]; then _audiobench "$@"; else compdef _audiobench audiobench; fi
-"""
-_FISH = r"""# fish: audiobench completion fish | source
-function __audiobench
-    set -l before (commandline -opc)
-    set -l program $before[1]
-    set -e before[1]
-    set -l found ($program completion fish --words $before (commandline -ct) 2>/dev/null)
-    if test (count $found) -gt 0
-        printf '%s\n' $found
-    else
-        __fish_complete_path (commandline -ct)
-    end
-end
-complete -c audiobench -f -a '(__audiobench)'
-"""
-_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+_SCRIPTS = Path(__file__).with_name("completion_scripts")
+_SHELLS = ("bash", "zsh", "fish")
 _LONGEST_ABOUT = 60
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=list(_SCRIPTS), help="whose script to print")
+    parser.add_argument("shell", choices=_SHELLS, help="whose script to print")
     asked = "what the script asks: the words of a command so far, of which the last is completed"
     parser.add_argument("--words", nargs=argparse.REMAINDER, metavar="WORD", help=asked)
 
@@ -60,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0."""
     if args.words is None:
-        print(_SCRIPTS[args.shell], end="")
+        print((_SCRIPTS / f"audiobench.{args.shell}").read_text(encoding="utf-8"), end="")
     else:
         for name, about in candidates(args.words):
             print(f"{name}\t{about}" if about else name)
@@ -125,60 +89,19 @@ def _values(action: argparse.Action, verb: str) -> Iterable[tuple[str, str]]:
         return [(choice.dest, choice.help or "") for choice in action._choices_actions]
     if action.choices is not None:
         return [(str(choice), "") for choice in action.choices]
-    names = _NAMES.get((verb, action.dest)) or _NAMES.get(("", action.dest))
-    if names is not None:
-        return names()
+    if names := _NAMES.get((verb, action.dest)) or _NAMES.get(("", action.dest)):
+        return [pair for place in names for pair in _known(place)]
     return _runs() if action.metavar and "RUN" in str(action.metavar) else ()
 
 
-def _benchmarks() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench.datasets.catalogue import LOADERS
-
-    return ((name, "benchmark") for name, file in LOADERS.items() if isinstance(file, Path))
-
-
-def _models() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench.models.registry import KINDS
-    from pytest_audiobench.models.spec import presets
-
-    yield from ((f"{kind}:", "kind of model") for kind in KINDS)
-    yield from ((name, each["about"]) for name, each in presets().items())
-
-
-def _scorers() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench.protocols.catalogue import scorer_names
-
-    return ((name, "scorer") for name in sorted(scorer_names()))
-
-
-def _protocols() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench.protocols.catalogue import FAMILIES
-
-    return iter(FAMILIES.items())
-
-
-def _metrics() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench.metrics.registry import names
-
-    return ((name, "metric") for name in names())
-
-
-def _readers() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench.rescoring.layouts import known_readers
-
-    return ((each.name, each.about) for each in known_readers())
-
-
-def _described() -> Iterator[tuple[str, str]]:
-    for names in (_benchmarks, _models, _protocols, _scorers, _metrics):
-        yield from names()
-
-
-def _commands() -> Iterator[tuple[str, str]]:
-    from pytest_audiobench import cli
-
-    yield "pytest", "a run of pytest"
-    yield from ((name, module.HELP) for name, module in cli.verb_modules().items())
+def _known(place: str) -> Iterator[tuple[str, str]]:
+    """The names that a table or a function of the package holds, with what they are where it says so."""
+    module, _, attribute = place.partition(":")
+    names = getattr(importlib.import_module(f"pytest_audiobench.{module}"), attribute)
+    names = names() if callable(names) else names
+    for name in names:
+        about = names[name] if isinstance(names, Mapping) else ""
+        yield (f"{name}:" if place == _KINDS else name), about if isinstance(about, str) else ""
 
 
 def _runs() -> list[tuple[str, str]]:
@@ -187,15 +110,21 @@ def _runs() -> list[tuple[str, str]]:
     return [(file.parent.name, "run") for file in found]
 
 
-_NAMES: Mapping[tuple[str, str], Callable[[], Iterable[tuple[str, str]]]] = {
-    ("describe", "name"): _described,
-    ("fetch", "names"): _benchmarks,
-    ("doctor", "command"): _commands,
-    ("init", "protocol"): _protocols,
-    **{(verb, "model"): _models for verb in ("warmup", "tune", "serve", "watch", "reproduce")},
-    ("", "scorers"): _scorers,
-    ("", "metric"): _metrics,
-    ("", "metrics"): _metrics,
-    ("", "reader"): _readers,
+_BENCHMARKS, _KINDS, _PRESETS = "cli._benchmark_page:benchmarks", "cli.describe:model_kinds", "models.spec:presets"
+_FAMILIES, _SCORERS, _METRICS = (
+    "protocols.catalogue:FAMILIES",
+    "protocols.catalogue:scorer_names",
+    "metrics.registry:names",
+)
+_NAMES: Mapping[tuple[str, str], Sequence[str]] = {
+    ("describe", "name"): (_BENCHMARKS, _KINDS, _FAMILIES, _SCORERS, _METRICS),
+    ("fetch", "names"): (_BENCHMARKS,),
+    ("doctor", "command"): ("cli.completion:_COMMANDS", "cli:verb_modules"),
+    ("init", "protocol"): (_FAMILIES,),
+    **{(verb, "model"): (_KINDS, _PRESETS) for verb in ("warmup", "tune", "serve", "watch", "reproduce")},
+    ("", "scorers"): (_SCORERS,),
+    ("", "metric"): (_METRICS,),
+    ("", "metrics"): (_METRICS,),
 }
-"""What names the values of an argument, by verb and destination, or by the destination alone."""
+"""Where the names of an argument's values are, by verb and destination, or by the destination alone."""
+_COMMANDS = {"pytest": "a run of pytest"}

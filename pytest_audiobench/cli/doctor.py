@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -46,6 +47,11 @@ class Fact(NamedTuple):
     state: str
     text: str
 
+    @classmethod
+    def of(cls, part: str, name: str, there: str, otherwise: str) -> Fact:
+        """One that is there with the text ``there``, or is absent where that is empty."""
+        return cls(part, name, _OK if there else _ABSENT, there or otherwise)
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -61,13 +67,14 @@ def run(args: argparse.Namespace) -> int:
     Nothing is asked, loaded or fetched.
     """
     facts = list(_command(args.command) if args.command else _machine(args))
+    lacks = sum(fact.state == _LACKS for fact in facts)
     if args.json:
-        keys = ("part", "name", "state", "text")
-        rows = [dict(zip(keys, fact._replace(state=_STATES[fact.state]), strict=True)) for fact in facts]
-        print(json.dumps({"lacks": sum(fact.state == _LACKS for fact in facts), "facts": rows}, indent=1))
+        rows = [{**fact._asdict(), "state": _STATES[fact.state]} for fact in facts]
+        print(json.dumps({"lacks": lacks, "facts": rows}, indent=1))
     else:
         print("\n".join(_lines(facts)))
-    return 1 if any(fact.state == _LACKS for fact in facts) else 0
+        print(f"\n{lacks} {'part is' if lacks == 1 else 'parts are'} lacking\n" * bool(lacks), end="")
+    return 1 if lacks else 0
 
 
 def _lines(facts: Sequence[Fact]) -> Iterator[str]:
@@ -77,64 +84,52 @@ def _lines(facts: Sequence[Fact]) -> Iterator[str]:
         yield "\n" * bool(number) + part
         rows = [(f"{fact.state} {fact.name}", printable(fact.text)) for fact in facts if fact.part == part]
         yield from labelled(rows)
-    if lacks := sum(fact.state == _LACKS for fact in facts):
-        yield f"\n{lacks} {'part is' if lacks == 1 else 'parts are'} lacking"
 
 
 # The machine
 
 
 def _machine(args: argparse.Namespace) -> Iterator[Fact]:
-    yield from _installed()
+    installed = list(_installed())
+    yield from installed
     yield from _devices()
-    yield from _data(args)
+    # Without its libraries the package cannot look at data.
+    yield from () if any(fact.state == _LACKS for fact in installed) else _data(args)
     yield from _store()
-    set_ = [name for name in _TOKENS if os.environ.get(name) or os.environ.get(f"{name}_FILE")]
-    yield from (
-        Fact("keys", name, _OK if name in set_ else _ABSENT, "set" * (name in set_) or "not set") for name in _TOKENS
-    )
-    network = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
-    yield Fact("network", "proxies", _OK if network else _ABSENT, ", ".join(network) or "none set")
+    for name in _TOKENS:
+        yield Fact.of("keys", name, "set" * any(map(os.environ.get, (name, f"{name}_FILE"))), "not set")
+    proxies = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
+    yield Fact.of("network", "proxies", ", ".join(proxies), "none set")
     offline = [f"{name}={os.environ[name][:10]}" for name in _OFFLINE if os.environ.get(name)]
-    yield Fact("network", "offline", _OK if offline else _ABSENT, ", ".join(offline) or f"{_OFFLINE[0]} is not set")
+    yield Fact.of("network", "offline", ", ".join(offline), f"{_OFFLINE[0]} is not set")
 
 
 def _installed() -> Iterator[Fact]:
     from pytest_audiobench import cli
 
-    part = "installed"
     package, *versions = cli.version_line().split(", ")
     if not _has(_PACKAGE):
-        yield Fact(part, _PACKAGE, _LACKS, "not installed: pip install -e FOLDER, of its checkout")
+        yield Fact("installed", _PACKAGE, _LACKS, "not installed: pip install -e FOLDER, of its checkout")
         return
-    lacking = _lacking(_PACKAGE, "", set())
-    yield Fact(
-        part,
-        _PACKAGE,
-        _LACKS if lacking else _OK,
-        _remedy(lacking) or f"{package.split()[-1]}, {Path(cli.__file__).parents[1]}",
-    )
-    yield Fact(part, "on", _OK, ", ".join(versions))
+    if lacking := _lacking(_PACKAGE, "", set()):
+        yield Fact("installed", "libraries", _LACKS, f"{', '.join(lacking)}: pip install '{' '.join(lacking)}'")
+    yield Fact("installed", _PACKAGE, _OK, f"{package.split()[-1]}, {Path(cli.__file__).parents[1]}")
+    yield Fact("installed", "on", _OK, ", ".join(versions))
     points = metadata.entry_points(group="pytest11")
     plugins = {f"{each.dist.name} {each.dist.version}" for each in points if each.dist and each.dist.name != _PACKAGE}
-    yield Fact(
-        part, "pytest", _OK, f"{metadata.version('pytest')}, with {', '.join(sorted(plugins)) or 'no other plugin'}"
-    )
+    others = ", ".join(sorted(plugins)) or "no other plugin"
+    yield Fact("installed", "pytest", _OK, f"{metadata.version('pytest')}, with {others}")
     names = metadata.metadata(_PACKAGE).get_all("Provides-Extra") or []
     extras = {name: _lacking(_PACKAGE, name, set()) for name in names}
-    if complete := [name for name, lacks in extras.items() if not lacks]:
-        yield Fact("extras", "complete", _OK, ", ".join(complete))
-    for name, lacks in extras.items():
-        if lacks:
-            yield Fact("extras", name, _ABSENT, f"without {', '.join(lacks)}: {_install(name)}")
+    yield Fact.of("extras", "complete", ", ".join(name for name in names if not extras[name]), "none")
+    lacking_extras = {name: lacks for name, lacks in extras.items() if lacks}
+    yield from (Fact("extras", name, _ABSENT, f"without {', '.join(lacks)}") for name, lacks in lacking_extras.items())
+    if lacking_extras:
+        yield Fact("extras", "to install", _ABSENT, f"pip install '{_PACKAGE}[{','.join([*lacking_extras][:2])}]'")
 
 
-def _install(extra: str) -> str:
-    return f"pip install '{_PACKAGE}[{extra}]'"
-
-
-def _remedy(lacking: Sequence[str]) -> str:
-    return f"without {', '.join(lacking)}: pip install {' '.join(repr(each) for each in lacking)}" if lacking else ""
+def _without(extra: str, lacking: Sequence[str]) -> str:
+    return f"without {', '.join(lacking)}: pip install '{_PACKAGE}[{extra}]'"
 
 
 def _lacking(package: str, extra: str, seen: set[tuple[str, str]]) -> list[str]:
@@ -148,11 +143,7 @@ def _lacking(package: str, extra: str, seen: set[tuple[str, str]]) -> list[str]:
         is_meant = needed.marker is None or needed.marker.evaluate({"extra": extra})
         if not is_meant or (extra and (needed.marker is None or needed.marker.evaluate({"extra": ""}))):
             continue
-        try:
-            met = needed.specifier.contains(metadata.version(needed.name), prereleases=True)
-        except metadata.PackageNotFoundError:
-            met = False
-        if not met:
+        if not _has(needed.name) or not needed.specifier.contains(metadata.version(needed.name), prereleases=True):
             lacking[f"{needed.name}{needed.specifier}"] = None
             continue
         for further in needed.extras:
@@ -162,29 +153,21 @@ def _lacking(package: str, extra: str, seen: set[tuple[str, str]]) -> list[str]:
 
 
 def _devices() -> Iterator[Fact]:
-    part = "devices"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
-    yield Fact(part, "CPU", _OK, f"{cores} cores" + f", {pages / 2**30:.1f} GiB of memory" * bool(pages))
-    try:
-        torch = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        yield Fact(part, "GPU", _ABSENT, f"not looked for, without torch: {_install('hf')}")
-    else:
-        found, why = _torch_devices()
-        yield Fact(part, "GPU", _OK if found else _ABSENT, ", ".join(found) or f"{why} (torch {torch})")
+    yield Fact("devices", "CPU", _OK, f"{cores} cores" + f", {pages / 2**30:.1f} GiB of memory" * bool(pages))
+    found, why = _torch_devices() if _has("torch") else ([], f"not looked for, {_without('hf', ['torch'])}")
+    yield Fact.of("devices", "GPU", ", ".join(found), why)
     for program, use in _PROGRAMS.items():
-        there = shutil.which(program)
-        yield Fact("programs", program, _OK if there else _ABSENT, there or f"not on the PATH; {use} needs it")
+        yield Fact.of("programs", program, shutil.which(program) or "", f"not on the PATH; {use} needs it")
 
 
 def _torch_devices() -> tuple[list[str], str]:
-    """The devices that torch sees, by a process of its own, which is given up after a minute."""
+    """The devices that torch sees, by a process of its own, which is given up after a minute; why there are none."""
+    command = [sys.executable, "-c", _TORCH]
     try:
-        asked = subprocess.run(
-            [sys.executable, "-c", _TORCH], capture_output=True, text=True, timeout=_TORCH_S, check=False
-        )
-        return json.loads(asked.stdout), "torch sees none"
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=_TORCH_S, check=False)
+        return json.loads(asked.stdout), f"torch {metadata.version('torch')} sees none"
     except subprocess.TimeoutExpired:
         return [], f"torch did not say within {_TORCH_S:.0f} s"
     except ValueError:
@@ -196,23 +179,19 @@ def _data(args: argparse.Namespace) -> Iterator[Fact]:
     from pytest_audiobench.datasets.declaration import read_declarations
     from pytest_audiobench.datasets.places import data_root
     from pytest_audiobench.metrics.definitions.captions import lacks_spice
-    from pytest_audiobench.protocols.text_encoders import ENCODERS
+    from pytest_audiobench.protocols.text_encoders import encoder
 
-    part, where = "data", places(args)
-    root = data_root(args.data_root)
-    where = where.__class__(where.here, where.named, [*dict.fromkeys([*where.shelves, root])])
+    where = places(args)
+    where = replace(where, shelves=[*dict.fromkeys([*where.shelves, data_root(args.data_root)])])
     for shelf in where.shelves:
-        yield Fact(
-            part, "folder", _OK if shelf.is_dir() else _ABSENT, f"{shelf}{'' if shelf.is_dir() else ' is not there'}"
-        )
-    files = benchmarks()
-    here = [
-        name for name, file in files.items() if any(is_here(data, where) for data in read_declarations(file).values())
-    ]
-    named = f": {', '.join(here)}" if here else "; audiobench fetch NAME brings one"
-    yield Fact(part, "benchmarks", _OK if here else _ABSENT, f"{len(here)} of {len(files)} have data here{named}")
-    for name, lacks in {"spice": lacks_spice(), "encoder static": ENCODERS["static"]("").missing_parts()}.items():
-        yield Fact(part, name, _ABSENT if lacks else _OK, lacks or "its files are here")
+        yield Fact.of("data", "folder", str(shelf) * shelf.is_dir(), f"{shelf} is not there")
+    declared = {name: read_declarations(file).values() for name, file in benchmarks().items()}
+    here = [name for name, tasks in declared.items() if any(is_here(data, where) for data in tasks)]
+    of_all = f"{len(here)} of {len(declared)} have data here"
+    fetching = f"{of_all}; audiobench fetch NAME brings one"
+    yield Fact.of("data", "benchmarks", f"{of_all}: {', '.join(here)}" if here else "", fetching)
+    for name, lacks in {"spice": lacks_spice(), "encoder static": encoder("static").missing}.items():
+        yield Fact.of("data", name, "" if lacks else "its files are here", lacks)
 
 
 def _store() -> Iterator[Fact]:
@@ -256,7 +235,7 @@ def _pytest(words: Sequence[str]) -> Iterator[Fact]:
         findings = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else {}
     refused = " ".join(line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.strip())
     # 5: nothing is selected, which is said below.
-    if done.returncode not in (0, 5):
+    if done.returncode not in (0, 5) or not findings:
         refused = refused or " ".join(done.stdout.splitlines()[-5:])
         raise UsageError(f"pytest refuses the command: {refused[:2_000]}")
     count, lacks = findings["evals"], findings["lacks"]
@@ -289,9 +268,9 @@ def _verb(verb: str, words: Sequence[str]) -> Iterator[Fact]:
     if verb not in known:
         raise UsageError(f"{verb!r} is neither pytest nor a verb of audiobench; {nearest(verb, known)}")
     args, part = known[verb].parse_args([*words]), f"audiobench {verb}"
-    lacks = [
-        (f"extra {extra}", f"without {', '.join(missing)}: {_install(extra)}") for extra, missing in _of_verb(verb)
-    ]
+    lacks, extra = list[tuple[str, str]](), _VERB_EXTRAS.get(verb, "")
+    if extra and (missing := _lacking(_PACKAGE, extra, set())):
+        lacks.append((f"extra {extra}", _without(extra, missing)))
     if isinstance(model := getattr(args, "model", None), str) and ":" in model:
         lacks += [("model", text) for text in lacking_of_model(parse_spec(model), make)]
     if verb == "fetch":
@@ -299,8 +278,3 @@ def _verb(verb: str, words: Sequence[str]) -> Iterator[Fact]:
     yield from (Fact(part, name, _LACKS, text) for name, text in lacks)
     if not lacks:
         yield Fact(part, "all", _OK, _NOTHING)
-
-
-def _of_verb(verb: str) -> Iterator[tuple[str, list[str]]]:
-    if (extra := _VERB_EXTRAS.get(verb)) and (missing := _lacking(_PACKAGE, extra, set())):
-        yield extra, missing

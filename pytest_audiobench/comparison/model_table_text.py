@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.model_table import Cell, ModelTable, TableLine
 from pytest_audiobench.comparison.table_cells import LONGEST
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.safe_text import csv_text, escaped, table_row
 
-FORMATS = ("markdown", "latex", "csv")
-_ARROWS = {"higher": ("↑", r"$\uparrow$"), "lower": ("↓", r"$\downarrow$")}
-_LATEX = str.maketrans(
+_SIGNS = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
+        # At a row's begin they would be arguments of the line break before.
+        **{character: f"{{{character}}}" for character in "[*"},
         **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"},
         **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}\allowbreak{}"},
-        **{
-            "–": "--",
-            "—": "---",
-            "…": r"\ldots{}",
-            "’": "'",
-            "×": r"$\times$",
-            "↑": r"$\uparrow$",
-            "↓": r"$\downarrow$",
-        },
+        **{"–": "--", "—": "---", "…": r"\ldots{}", "’": "'", "×": r"$\times$"},
     }
 )
 
 
 def latex(text: str) -> str:
     """``text`` as one line of LaTeX that shows it literally."""
-    return printable(text).translate(_LATEX)
+    return printable(text).translate(_SIGNS)
 
 
 def _markdown_text(text: str) -> str:
@@ -55,18 +48,41 @@ class Footnotes:
         return self.letters.setdefault(reason, letter)
 
 
+class _Dialect(NamedTuple):
+    """How a format writes a text as it is, a best value, an interval, another n, a footnote's letter, and nothing."""
+
+    safe: Callable[[str], str]
+    best: str
+    interval: str
+    n: str
+    mark: str
+    nothing: str
+    arrows: Mapping[str, str]
+
+
+_MARKDOWN = _Dialect(
+    _markdown_text, "**{}**", " ({})", ", n = {:,}", "<sup>{}</sup>", "–", {"higher": "↑", "lower": "↓"}
+)
+_LATEX = _Dialect(
+    latex,
+    *(r"\textbf{{{}}}", r" {{\scriptsize({})}}", r" {{\scriptsize n = {:,}}}", r"\textsuperscript{{{}}}", "--"),
+    {"higher": r"$\uparrow$", "lower": r"$\downarrow$"},
+)
+
+
 def text(table: ModelTable, format_: str, rows: str, columns: int) -> str:
-    """``table`` in one of :data:`FORMATS`; with the ``rows`` "models" or "benchmarks", and in tables of at most so
-    many ``columns`` of numbers.
+    """``table`` as markdown, latex or csv; with the ``rows`` "models" or "benchmarks", and in tables of at most so many
+    ``columns`` of numbers.
     """
     if format_ == "csv":
         return csv_text(csv_rows(table))
-    notes = Footnotes()
-    if format_ == "latex":
-        return "\n".join(_latex(table, _grid(table, rows, _latex_cell, latex, 1, notes), columns, notes)) + "\n"
-    return (
-        "\n".join(_markdown(table, _grid(table, rows, _markdown_cell, _markdown_text, 0, notes), columns, notes)) + "\n"
-    )
+    notes, dialect = Footnotes(), _LATEX if format_ == "latex" else _MARKDOWN
+    grid = _grid(table, dialect, notes)
+    if rows == "models":
+        grid = [list(column) for column in zip(*grid, strict=True)]
+    blocks = [[[row[0], *row[at : at + columns]] for row in grid] for at in range(1, len(grid[0]), columns)]
+    write = _latex if format_ == "latex" else _markdown
+    return "\n".join(write(blocks, remarks(table, notes))) + "\n"
 
 
 def csv_rows(table: ModelTable) -> list[dict[str, Any]]:
@@ -107,88 +123,60 @@ def remarks(table: ModelTable, notes: Footnotes) -> list[str]:
     ]
 
 
-_Grid = list[list[str]]
-_Escape = Callable[[str], str]
+def _grid(table: ModelTable, dialect: _Dialect, notes: Footnotes) -> list[list[str]]:
+    """Head and rows, those of the benchmarks; the first column are their names."""
+    names = Counter((line.name, line.metric) for line in table.lines)
+    grid = [["", *map(dialect.safe, table.models)]]
+    for line in table.lines:
+        by = f" by {line.plan.scorer}" * (names[line.name, line.metric] > 1)
+        arrow = dialect.arrows[line.kind.direction]
+        head = f"{dialect.safe(line.name)}: {dialect.safe(line.metric + by)} {arrow}, n = {line.n:,}"
+        grid.append([head, *(_cell_text(line, cell, dialect, notes) for cell in line.cells)])
+    return grid
 
 
-def _grid(
-    table: ModelTable,
-    rows: str,
-    cell_text: Callable[[TableLine, Cell | None, Footnotes], str],
-    safe: _Escape,
-    dialect: int,
-    notes: Footnotes,
-) -> _Grid:
-    """Head and rows, the first column their names."""
-    scorers = {
-        line.plan.name: {each.plan.scorer for each in table.lines if each.name == line.name} for line in table.lines
-    }
-    names = [
-        f"{safe(line.name)}: {safe(line.metric)}{safe(f' by {line.plan.scorer}') * (len(scorers[line.plan.name]) > 1)} "
-        f"{_ARROWS[line.kind.direction][dialect]}, n = {line.n:,}"
-        for line in table.lines
-    ]
-    body = [[cell_text(line, cell, notes) for cell in line.cells] for line in table.lines]
-    models = [safe(model) for model in table.models]
-    if rows == "models":
-        return [["", *names], *([model, *cells] for model, cells in zip(models, zip(*body, strict=True), strict=True))]
-    return [["", *models], *([name, *cells] for name, cells in zip(names, body, strict=True))]
-
-
-def _blocks(grid: _Grid, columns: int) -> Iterator[_Grid]:
-    for at in range(1, len(grid[0]), columns):
-        yield [[row[0], *row[at : at + columns]] for row in grid]
-
-
-def _markdown_cell(line: TableLine, cell: Cell | None, notes: Footnotes) -> str:
+def _cell_text(line: TableLine, cell: Cell | None, dialect: _Dialect, notes: Footnotes) -> str:
     if cell is None:
-        return "–"
-    value, interval = cell.value(line.kind.unit), cell.interval(line.kind.unit)
-    mark = f"<sup>{notes.mark(cell.mismatch)}</sup>" if cell.mismatch else ""
-    shown = (f"**{value}**" if cell.is_best else value) + f" ({interval})" * bool(interval)
-    return shown + f", n = {cell.estimate.n:,}" * (cell.estimate.n != line.n) + mark
+        return dialect.nothing
+    value, interval, n = cell.value(line.kind.unit), cell.interval(line.kind.unit), cell.estimate.n
+    shown = (dialect.best if cell.is_best else "{}").format(value)
+    shown += dialect.interval.format(interval) * bool(interval)
+    return (
+        shown
+        + dialect.n.format(n) * (n != line.n)
+        + (dialect.mark.format(notes.mark(cell.mismatch)) if cell.mismatch else "")
+    )
 
 
-def _markdown(table: ModelTable, grid: _Grid, columns: int, notes: Footnotes) -> Iterator[str]:
-    for block in _blocks(grid, columns):
-        widths = [max(3, *(len(cell) for cell in column)) for column in zip(*block, strict=True)]
+_Blocks = Sequence[Sequence[Sequence[str]]]
+
+
+def _markdown(blocks: _Blocks, notes: Sequence[str]) -> Iterator[str]:
+    for block in blocks:
+        widths = [max(3, *map(len, column)) for column in zip(*block, strict=True)]
         head, *rows = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in block)
         yield table_row(head)
         yield table_row([":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])])
         yield from map(table_row, rows)
         yield ""
     # A bar parts cells only within a table.
-    yield from ("- " + _markdown_text(note).replace("\\|", "|") for note in remarks(table, notes))
+    yield from ("- " + _markdown_text(note).replace("\\|", "|") for note in notes)
 
 
-def _latex_cell(line: TableLine, cell: Cell | None, notes: Footnotes) -> str:
-    if cell is None:
-        return "--"
-    value, interval = latex(cell.value(line.kind.unit)), cell.interval(line.kind.unit).replace(" to ", ", ")
-    mark = f"\\textsuperscript{{{notes.mark(cell.mismatch)}}}" if cell.mismatch else ""
-    shown = f"\\textbf{{{value}}}" if cell.is_best else value
-    shown += f" {{\\scriptsize[{latex(interval)}]}}" * bool(interval)
-    return shown + f" {{\\scriptsize n = {cell.estimate.n}}}" * (cell.estimate.n != line.n) + mark
-
-
-def _latex(table: ModelTable, grid: _Grid, columns: int, notes: Footnotes) -> Iterator[str]:
-    yield "% needs \\usepackage{booktabs} in the preamble"
-    yield "\\begin{table}"
-    yield "\\centering\\small"
-    for block in _blocks(grid, columns):
-        head, *rows = block
+def _latex(blocks: _Blocks, notes: Sequence[str]) -> Iterator[str]:
+    yield "% needs \\usepackage{booktabs} in the preamble\n\\begin{table}\n\\centering\\small"
+    for head, *rows in blocks:
         yield f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
-        yield f"\\toprule\n{' & '.join(_in_lines(cell) for cell in head)} \\\\\n\\midrule"
+        yield f"\\toprule\n{' & '.join(map(_below_each_other, head))} \\\\\n\\midrule"
         yield from (f"{' & '.join(row)} \\\\" for row in rows)
         yield "\\bottomrule\n\\end{tabular}\n\\par\\medskip"
-    caption, *others = remarks(table, notes)
-    yield f"\\caption{{{latex(caption)}}}"
-    yield from (f"\\par\\footnotesize {latex(note)}" for note in others)
+    yield f"\\caption{{{latex(notes[0])}}}"
+    yield from (f"\\par\\footnotesize {latex(note)}" for note in notes[1:])
     yield "\\end{table}"
 
 
-def _in_lines(head: str) -> str:
-    """The head of a column of LaTeX below each other: name, metric, n."""
+def _below_each_other(head: str) -> str:
+    """The head of a column of LaTeX: name, metric, n."""
     parts = re.split(r"(?<=:) |, (?=n = )", head)
     below = r" \\ ".join(parts)
     return f"\\shortstack[r]{{{below}}}" if len(parts) > 1 else head

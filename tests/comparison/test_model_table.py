@@ -127,6 +127,7 @@ def test_latex_shows_what_it_would_read():
         r"50\%\_of\_\{all\} \& \$more\$ \#1 \textasciitilde{}\textasciicircum{}\textbackslash{}\textless{}"
         r"\textbar{}\allowbreak{}\textgreater{}"
     )
+    assert latex("[x]*") == "{[}x]{*}"
     assert latex("a\nb\x00") == "a b\N{REPLACEMENT CHARACTER}"
 
 
