@@ -44,7 +44,6 @@ html_copy_source = False
 html_show_sourcelink = False
 
 CHILDREN = {
-    "benchmarks/README": ("benchmarks/*",),
     "bioacoustics/README": ("bioacoustics/*",),
     "models": ("models/*",),
     "performance": ("performance/*",),
@@ -134,6 +133,9 @@ def change_source(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = relinked(source[0], lambda target: place(target, folder), folder)
     if page == "gallery":
         source[0] = re.sub(r"^```bash\n.*?^```$", shown_page, source[0], flags=re.MULTILINE | re.DOTALL)
+    if page.startswith("benchmarks/") and not page.endswith("README"):
+        # A hundred entries would hide the others of the sidebar, and take half of the build.
+        source[0] = f"---\norphan: true\n---\n{source[0]}"
     if page in CHILDREN:
         patterns = "\n".join(f"/{pattern}" for pattern in CHILDREN[page])
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n\n{patterns}\n```\n"

@@ -133,7 +133,12 @@ def _page(file: Path) -> str:
         ("note", data.note),
         ("unproven", "; ".join(_merged(_unproven(task, each) for task, (_, each) in tasks.items()))),
     ]
-    lines = [f"# {name}\n", f"{title}.\n" if title else "", *comment(file), "| | |\n|---|---|"]
+    lines = [
+        f"# {name}\n",
+        f"{title}. One of the [benchmarks](README.md).\n" if title else "",
+        *comment(file),
+        "| | |\n|---|---|",
+    ]
     lines += [f"| {key} | {_in_cell(value)} |" for key, value in rows if value]
     lines += _published(tasks)
     return "\n".join(line for line in lines if line) + "\n"
