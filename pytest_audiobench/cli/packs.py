@@ -88,7 +88,7 @@ def _show(pack: Pack) -> int:
         print(printable(f"  {label.label:<24}{label.clips:>6}{label.duration_s:>9.1f}  {rates}"))
     print(f"\n  {'condition':<12}{'mixtures':>9}{'yes':>6}{'no':>6}")
     for condition, (mixtures, present, absent) in probe_counts(pack).items():
-        beware = "" if absent else "  no false alarm can be seen: nothing is asked for that is not there"
+        beware = "" if absent else "  no false alarms can be measured: no absent sound is asked about"
         print(f"  {condition:<12}{mixtures:>9}{present:>6}{absent:>6}{beware}")
     rates_hz = seen.rates_hz
     if len(rates_hz) > 1:

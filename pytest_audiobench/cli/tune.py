@@ -40,7 +40,7 @@ class Trial(NamedTuple):
     """Clips a second, of each round."""
     peak_bytes: int
     fits: bool
-    """Whether no batch was halved for want of memory."""
+    """Whether no batch was halved because memory ran out."""
 
     @property
     def rate(self) -> float:

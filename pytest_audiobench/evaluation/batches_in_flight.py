@@ -115,7 +115,7 @@ class BatchesInFlight:
                     setattr(self._time, name, spent_s)
 
     def taken_splits(self) -> int:
-        """How many batches the model has halved for want of memory, since the block began or this was last asked."""
+        """How many batches the model has halved for lack of memory since the block began or this was last asked."""
         before, self._splits = self._splits, self._handle.oom_splits
         return self._splits - before
 

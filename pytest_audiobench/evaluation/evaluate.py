@@ -472,7 +472,7 @@ def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tall
         (record.asking.noise, "answers differed when asked again"),
         (record.asking.damaged, "stored answers were damaged and not used"),
         (record.asking.repaired, "texts had invalid characters or were cut"),
-        (record.asking.oom_splits, "batches were split for want of memory"),
+        (record.asking.oom_splits, "batches were split because memory ran out"),
     ):
         if count:
             warnings.append(f"{count} {text}")

@@ -86,7 +86,7 @@ class Model(Protocol):
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
     ``begin`` (a function: as ``ask``, but it returns a :class:`Reply` at once, for up to ``in_flight`` batches at a
     time), ``hands_over`` (True where nothing of a batch is needed once it was started: its audio is let go),
-    ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``seconds`` (a mapping of
+    ``oom_splits`` (batches halved because memory ran out so far), ``peak_memory_bytes``, ``seconds`` (a mapping of
     ``features_s`` and ``generate_s``: what asking was spent on so far), ``prepare_audio`` (a function of
     :class:`PlayedAudio`, called ahead of asking on the threads that decode), ``missing_parts`` (a function: what asking
     lacks, such as a library or a key, with the remedy, or ""; called before anything is asked).

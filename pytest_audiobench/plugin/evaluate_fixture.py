@@ -532,7 +532,7 @@ class Evaluator:
         asking = replace(result.record.asking, failed_again=result.record.asking.failed_again + len(failures))
         result.amend(asking=asking, errors=[*result.record.errors, *failures[:3]])
         if halved := sum(any("oom_splits" in r.usage for r in each.responses.values()) for c in copies for each in c):
-            result.warn(f"{perturbation.name}: {halved} answers came of batches that were halved for want of memory")
+            result.warn(f"{perturbation.name}: {halved} answers came from batches halved because memory ran out")
         if selection is not evaluation.selection:
             own = {selected.sample.id for selected in evaluation.selection.samples}
             copies = [[sample for sample in copy if sample.sample_id in own] for copy in copies]

@@ -108,7 +108,7 @@ def read_signers(path: Path, accepted: Path | None = None) -> Signers:
             except ValueError as error:
                 raise UsageError(f"{path}, line {number}: {error}; {_FORM}") from None
     if not lines:
-        raise UsageError(f"{path} allows nobody to sign; {_FORM}")
+        raise UsageError(f"{path} lists no signer; {_FORM}")
     return Signers(str(path), lines, {} if accepted is None else _record(accepted))
 
 

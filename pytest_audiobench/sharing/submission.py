@@ -89,7 +89,7 @@ def decoded(content: bytes, name: str) -> Submission:
         return Submission(payload, canonical(file.payload), file.payload_sha256, file.signature)
     except ValueError as error:
         raise UsageError(
-            f"{name}: its payload has no canonical bytes ({str(error)[:200]}), so nobody signed it"
+            f"{name}: its payload has no canonical bytes ({str(error)[:200]}), so it cannot have been signed"
         ) from None
 
 

@@ -125,7 +125,7 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
     if signed.namespace != NAMESPACE:
         return fails(f"it was made for the namespace {signed.namespace[:60]!r}, and {NAMESPACE!r} counts")
     if signers is None:
-        return fails(f"it is by the key {signed.fingerprint}, and nobody is trusted: name a list with --signers FILE")
+        return fails(f"it is by the key {signed.fingerprint}, and no key is trusted: name a list with --signers FILE")
     return _by_whom(signed, submission, signers)
 
 

@@ -64,7 +64,7 @@ def line_checks(item: ItemRecord, lines: ItemLines) -> Iterator[tuple[Check, str
     for part, recomputed in lines.hashes.items():
         recorded = item.hashes.get(part)
         if recorded == ABSENT and (part != "audio" or recomputed == ABSENT):
-            why = "no clip's identity is recorded" if part == "audio" else "nobody recorded it"
+            why = "no clip's identity is recorded" if part == "audio" else "it was not recorded"
             yield not_recomputed(part, why), None
         elif part in lines.trouble and recorded == recomputed:
             yield fails(part, lines.trouble[part]), recomputed

@@ -60,7 +60,7 @@ def test_a_pack_is_shown_with_its_labels_probes_and_what_is_wrong(home, capsys):
     shown = [" ".join(line.split()) for line in said(capsys).splitlines()]
     assert "beep 1 0.2 16000 Hz" in shown
     assert "solo 3 3 6" in shown
-    assert "triple 1 3 0 no false alarm can be seen: nothing is asked for that is not there" in shown
+    assert "triple 1 3 0 no false alarms can be measured: no absent sound is asked about" in shown
     (home / "hum" / "1.wav").write_bytes(b"")
     soundfile.write(home / "beep" / "2.wav", np.zeros(80), 8000)
     assert main(["packs", "home", "--data", "home=packs/home"]) == 1

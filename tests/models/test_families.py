@@ -364,7 +364,7 @@ def test_a_language_for_a_whisper_that_knows_one_is_refused(built, tmp_path):
     folder = shutil.copytree(built("whisper"), tmp_path / "english")
     said = json.loads((folder / "generation_config.json").read_text())
     (folder / "generation_config.json").write_text(json.dumps(said | {"is_multilingual": False}))
-    with pytest.raises(FatalError, match="no multilingual checkpoint"):
+    with pytest.raises(FatalError, match="not a multilingual checkpoint"):
         HfModel(str(folder), {"device": "cpu", "language": "en"}).load()
 
 

@@ -423,7 +423,7 @@ def test_nobody_there_is_said_soon(http_model):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(FatalError, match=r"/health could not be reached .*mend the server or the URL"):
+    with pytest.raises(FatalError, match=r"/health could not be reached .*fix the server or the URL"):
         http_model(url, retry_s="0.1").fingerprint()
 
 

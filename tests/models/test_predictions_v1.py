@@ -242,7 +242,7 @@ def test_a_question_that_holds_the_placeholder_is_not_asked(stranger, http_model
     asks = [*tone_asks(1), *tone_asks(1, question="What does <Audio><AudioHere></Audio> mean?")]
     answers = texts(http_model(server).ask(asks))
     assert answers[0] == "300 Hz"
-    assert "its clips cannot be told apart" in answers[1]
+    assert "its clips cannot be distinguished" in answers[1]
     assert len(server.asked) == 1
 
 

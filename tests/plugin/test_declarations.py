@@ -115,7 +115,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
             DATA.replace("rows.csv", "{splt}.csv") + '[parameters]\nsplit = ["a"]\n',
             ", [parameters]: nothing is made of 'split'; write {split} where it belongs",
         ),
-        (DATA.replace("rows.csv", "{a|stm}.csv"), "rows, '{a|stm}.csv': it names {a|stm}, which is none"),
+        (DATA.replace("rows.csv", "{a|stm}.csv"), "rows, '{a|stm}.csv': it names {a|stm}, which is not one"),
         (DATA.replace("rows.csv", "{label}.parquet"), "it has a name in it; of shards only * is a pattern"),
         (
             DATA.replace("rows.csv", "{a}.csv") + '[parameters]\na = { values = ["b"], others = "(" }\n',
@@ -165,7 +165,7 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         (DATA + AVERAGES.replace(', "spring"]', "]"), ": averages, 'both' must be a list of length at least 2"),
         (
             DATA + AVERAGES + PRINTED + "winter = [0.5]\n",
-            ", [[published]] number 1, values: 'winter' is not an eval and no",
+            ", [[published]] number 1, values: 'winter' is neither an eval nor",
         ),
         (
             DATA + AVERAGES + PRINTED + "both = [0.5, 0.6]\n",

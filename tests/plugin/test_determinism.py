@@ -98,10 +98,10 @@ def test_it_says_of_which_sizes_it_says_nothing(suite):
     assert run["items"][0]["warnings"] == [
         "batch-16, batch-64 not measured: the model's batch is 4; write another batch= in its spec",
         "batch-4 was asked in 1 of 4 and one of 1: ask more samples for what batches of 4 do",
-        "again: 4 answers came of batches that were halved for want of memory",
-        "reversed: 4 answers came of batches that were halved for want of memory",
-        "batch-4: 4 answers came of batches that were halved for want of memory",
-        "repeated-4: 20 answers came of batches that were halved for want of memory",
+        "again: 4 answers came from batches halved because memory ran out",
+        "reversed: 4 answers came from batches halved because memory ran out",
+        "batch-4: 4 answers came from batches halved because memory ran out",
+        "repeated-4: 20 answers came from batches halved because memory ran out",
     ]
 
 

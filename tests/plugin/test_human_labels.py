@@ -188,4 +188,4 @@ def test_labels_of_two_judges_are_bounded_for_each(evals):
     (evals.path / "audiobench.toml").write_text('[[threshold]]\neval = "tones"\nrequire = ["human_kappa >= 0.6"]\n')
     result = evals.run(*judges, "--ab-human-labels=labels.jsonl")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*another is named: human_kappa[[]scorer=*"])
+    result.stdout.fnmatch_lines(["*name another: human_kappa[[]scorer=*"])

@@ -147,7 +147,7 @@ def test_a_key_that_is_an_option_too_is_named_once(written):
             "predict_url: http://a:1/predict\n      info_url: http://b:1/info",
             "predict_url, info_url name different servers; predictions_v1 has all of them on one",
         ),
-        ("predict_url: http://a:1/predict\n      auth: {token: x}", "auth is read by nobody"),
+        ("predict_url: http://a:1/predict\n      auth: {token: x}", "auth is not used"),
         ("predict_url: http://a:1/predict\n      audio_payload: flac", "audio_payload is 'flac'; it may be base64_wav"),
         ("predict_url: http://a:1/predict\n      response_schema: v2", "response_schema is 'v2'"),
         (

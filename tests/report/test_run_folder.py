@@ -77,7 +77,7 @@ def test_an_item_killed_between_its_lines_and_its_record_is_left_out_and_noted(r
     next((folder / "parts").glob("000001-*.item.json")).unlink()
     record = run_writer.collect(folder, runs.heading())
     assert evals_in(folder / "predictions.jsonl") == ["whole"]
-    assert any("begun and never finished" in note for note in record.notes)
+    assert any("started and not finished" in note for note in record.notes)
 
 
 def test_lines_that_vanished_are_noted_and_cost_no_other_item(runs: Any) -> None:

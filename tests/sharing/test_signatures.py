@@ -145,7 +145,7 @@ def test_of_several_lines_with_a_key_one_is_enough(keys, signers):
         ("ada@example.org valid-after=20261399 {ed25519}", "20261399"),
         ("ada@example.org colour=red {ed25519}", "'colour=red' is not one of"),
         ("ada@example.org namespaces=a,namespaces=b {ed25519}", "twice"),
-        ("ada@example.org cert-authority {ed25519}", "allows nobody"),
+        ("ada@example.org cert-authority {ed25519}", "lists no signer"),
     ],
 )
 def test_a_line_that_is_none_is_named(line, why, signers):

@@ -127,7 +127,7 @@ def test_a_decimal_reads_back_as_the_same_float(value):
 def test_without_a_list_of_signers_nobody_is_trusted(made, audiobench):
     code, out, _ = audiobench("verify", made)
     assert code == 1
-    assert "nobody is trusted: name a list with --signers" in " ".join(out.split())
+    assert "no key is trusted: name a list with --signers" in " ".join(out.split())
     assert "NOT VERIFIED" in out
 
 

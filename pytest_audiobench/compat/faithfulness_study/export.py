@@ -262,7 +262,7 @@ class _Writer:
         rows = [conditioned_row(each[0], rules, style) for each in samples]
         file = folder / f"baseline_{dataset}_REAS_condition.jsonl"
         if gone := rows.count(None):
-            note = f"{gone} of {len(rows)} samples are not in {file.name}, for want of reasoning or of a forced answer"
+            note = f"{gone} of {len(rows)} samples are not in {file.name}, without reasoning or a forced answer"
             self.found.notes += [note] if note not in self.found.notes else []
         if gone < len(rows):
             self._append(file, [row for row in rows if row is not None])

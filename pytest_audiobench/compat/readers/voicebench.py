@@ -48,7 +48,7 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     """The responses to one set. Raises UsageError for a row that has lost its text, or the reference of its set."""
     name = _NAME.fullmatch(file.path.stem)
     if name is None:
-        raise UsageError(f"{file.path} is not named MODEL-SET-SPLIT-MODALITY.jsonl, so nobody knows its set")
+        raise UsageError(f"{file.path} is not named MODEL-SET-SPLIT-MODALITY.jsonl, so its set is unknown")
     kind = _KINDS.get(name["set"], _OPEN)
     needed = ["reference"] if kind.options or name["set"] == "sd-qa" else []
     for position, (place, row) in enumerate(placed(file.path, file.objects()), 1):
