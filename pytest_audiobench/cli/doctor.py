@@ -125,7 +125,7 @@ def _installed() -> Iterator[Fact]:
     lacking_extras = {name: lacks for name, lacks in extras.items() if lacks}
     yield from (Fact("extras", name, _ABSENT, f"without {', '.join(lacks)}") for name, lacks in lacking_extras.items())
     if lacking_extras:
-        yield Fact("extras", "to install", _ABSENT, f"pip install '{_PACKAGE}[{','.join([*lacking_extras][:2])}]'")
+        yield Fact("extras", "to install", _ABSENT, f"pip install '{_PACKAGE}[NAME,NAME,…]'")
 
 
 def _without(extra: str, lacking: Sequence[str]) -> str:

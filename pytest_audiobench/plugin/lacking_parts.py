@@ -56,10 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
         session = EvalSession(config, given, RunFolder(given.reports, "doctor"), silent())
         models = [("model", spec) for spec in session.specs.values()]
         models += [("judge", spec) for spec in session.judge_specs.values()]
-        config.stash[_FINDINGS] = found = Findings([spec.text for _, spec in models], bool(given.judges))
+        config.stash[_FINDINGS] = found = Findings([_shown(spec) for _, spec in models], bool(given.judges))
         for role, spec in models:
             found.lacks += [_entry(role, text) for text in lacking_of_model(spec, session.model_of)]
-            found.notes += [f"{spec.text} is asked over the network"] if _is_away(spec) else []
+            found.notes += [f"{_shown(spec)} is asked over the network"] if _is_away(spec) else []
     config.option.ab_model = [f"{alias}={_STAND_IN}" for alias in session.specs]
     config.option.ab_judge = []
     config.option.ab_human_labels = None
@@ -67,6 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _entry(kind: str, text: str, evals: Sequence[str] = ()) -> dict[str, object]:
     return {"kind": kind, "text": text, "evals": len(dict.fromkeys(evals))}
+
+
+def _shown(spec: ModelSpec) -> str:
+    """The spec, without an address that may hold a password."""
+    return f"{spec.kind}:…" if "@" in spec.text else spec.text
 
 
 def _is_away(spec: ModelSpec) -> bool:

@@ -49,7 +49,7 @@ def test_the_machine_is_told_and_no_secret(tmp_path, monkeypatch, capsys):
         r"^  [✓–] ((?:\S| (?=\S))+)", page.partition("$ audiobench doctor\n")[2].partition("```")[0], re.M
     )
     assert len(shown) > 15
-    assert set(shown) - {"complete", "hf", "to install"} <= {name for _, name in facts}
+    assert set(shown) - {"complete", "all", "to install"} <= {name for _, name in facts}
 
 
 def test_requirements_that_are_not_met_are_named_also_those_of_an_extras_extra(tmp_path, monkeypatch):
@@ -90,6 +90,12 @@ def test_what_a_run_would_lack_is_listed_with_what_brings_it(tmp_path, monkeypat
 def test_a_run_that_lacks_nothing_ends_with_0(capsys):
     facts = facts_of(capsys, "pytest", EVALS / "test_bundled.py", "-k", "digits")
     assert [name for _, name in facts] == ["all", "note"]
+
+
+def test_a_password_in_a_model_s_address_is_not_repeated(capsys):
+    model = f"--ab-model=http:http://me:{SECRET}@127.0.0.1:9"
+    facts = facts_of(capsys, "pytest", EVALS / "test_bundled.py", "-k", "digits", model, code=1)
+    assert facts["1 eval, of http:…", "model"][1].startswith("an http: model holds a URL with a user or password")
 
 
 def test_a_command_that_pytest_refuses_is_refused(capsys):

@@ -259,4 +259,5 @@ def test_an_installed_wheel_keeps_to_its_own_folder(installed):
     assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} - {"bin"} == {
         "pytest_audiobench"
     }
-    assert (installed / "pytest_audiobench/examples/ci/audiobench.yml").is_file()
+    for file in ("examples/ci/audiobench.yml", "cli/completion_scripts/audiobench.fish"):
+        assert (installed / "pytest_audiobench" / file).is_file()
