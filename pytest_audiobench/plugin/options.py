@@ -103,7 +103,7 @@ _VALUES = {
     "human-labels": (
         "FILE[,chosen=random|separate][,scale=LOW-HIGH]",
         "what people said of some of the answers that judges judge: agreement is measured, and the judges' scores are "
-        "corrected by it (docs/judges.md)",
+        "corrected by it (docs/human-labels.md)",
     ),
     "human-kappa": (
         "BOUND",
