@@ -1,6 +1,6 @@
 """How often the gate's tests are wrong where the truth is known: false alarms, coverage and power, by simulation.
 
-    python benchmarks/calibration.py --budget 300        # seconds, on one core; prints the tables of docs/statistics.md
+    python benchmarks/calibration.py --budget 300  # seconds on one core; the tables of docs/statistics/calibration.md
 
 A line of a table is one setting at the null's edge, where the true drop is the margin. False alarms must be at most
 their level and two standard errors of the simulation, intervals must hold the truth at least as often as they say less

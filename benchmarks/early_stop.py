@@ -1,6 +1,6 @@
 """How often an eval that is stopped early is stopped for the wrong reason, and how much asking that saves.
 
-    python benchmarks/early_stop.py --repetitions 4000     # prints the table of docs/statistics.md
+    python benchmarks/early_stop.py --repetitions 4000     # prints the table of docs/statistics/power.md
 
 Each line is one setting: two runs of n samples, of which the second is worse by so many points, looked at after the
 windows of a real slice, as a run with ``--ab-early-stop`` does. What no look decides is tested whole, at the other half

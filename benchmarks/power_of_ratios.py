@@ -1,6 +1,6 @@
 """What the gate sees of word error rates and BLEU, and how often it alarms for nothing, over a run of 20 lines.
 
-    python benchmarks/power_of_ratios.py                 # some minutes on one core; the tables of docs/statistics.md
+    python benchmarks/power_of_ratios.py                 # minutes on one core; the tables of docs/statistics/power.md
 
 Utterances have 5 to 40 words, as hard as they come (5 to 15 % of the words are wrong), and the second run makes most
 of the errors that the first one makes. Its drop is of 3 points where power is asked for, and is the margin where

@@ -84,11 +84,11 @@ def relinked(text: str, change: Callable[[Path], str | None], folder: Path) -> s
 
 
 def place(target: Path, folder: Path) -> str | None:
-    """What a page of ``folder`` in the site writes for the file ``target`` of the repository."""
+    """What a page of ``folder`` writes for ``target``, a file of the repository; None for a folder without a page."""
     if target.is_dir():
         target = target / "README.md"
-    if not target.is_file():
-        return None
+        if not target.is_file():
+            return None
     if target == DOCS / "README.md":
         target = DOCS / "index.md"
     elif target.suffix == ".md" and not target.is_relative_to(DOCS):

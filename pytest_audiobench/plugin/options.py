@@ -103,7 +103,7 @@ _VALUES = {
     "human-labels": (
         "FILE[,chosen=random|separate][,scale=LOW-HIGH]",
         "human labels of some of the answers that judges score: agreement is measured, and the judges' scores are "
-        "corrected by it (docs/judges.md)",
+        "corrected by it (docs/human-labels.md)",
     ),
     "human-kappa": (
         "BOUND",

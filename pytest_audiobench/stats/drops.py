@@ -2,7 +2,7 @@
 
 A drop is a difference in the worse direction: positive means that the later run is worse. How it is found depends on
 the metric's form: ``paired.py`` for means and ratios of sums, ``mcnemar.py`` for independent right and wrong answers,
-``paired_bootstrap.py`` for functions of sums and of whole sets. ``docs/statistics.md`` has the formulas and what
+``paired_bootstrap.py`` for functions of sums and of whole sets. ``docs/statistics`` has the formulas and what
 simulations say of each.
 """
 

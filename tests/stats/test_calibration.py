@@ -1,6 +1,6 @@
 """What is claimed of false alarms, intervals and power holds where the truth is known.
 
-A small part of ``benchmarks/calibration.py`` and ``power_of_ratios.py``, whose tables are in ``docs/statistics.md``:
+A small part of ``benchmarks/calibration.py`` and ``power_of_ratios.py``, whose tables are in ``docs/statistics``:
 limits are the nominal level and two standard errors of the simulation, or the nominal coverage less two points.
 """
 
