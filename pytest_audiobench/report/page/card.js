@@ -138,7 +138,7 @@
     const group = Object.entries(sample.group).map(([name, value]) => `${name}=${value}`).join(" · ");
     const metadata = sample.metadata;
     return el("article", { class: "sample", tabindex: "-1", "aria-label": `Sample ${visible(sample.id)}` },
-      el("header", {}, changeTag(sample), outcome(sample), failureTags(failuresOf(sample, scorerOf(sample)), (scorerOf(sample) || {}).status),
+      el("header", {}, isPrinted ? null : markButton(sample), changeTag(sample), outcome(sample), failureTags(failuresOf(sample, scorerOf(sample)), (scorerOf(sample) || {}).status),
         el("h3", { class: "id mono" }, visible(sample.id)), el("span", { class: "small" }, visible(named(sample.eval.name, sample.eval.model))),
         data.epochs > 1 ? el("span", { class: "small soft" }, `epoch ${sample.epoch + 1}`) : null, el("span", { class: "small soft" }, visible(group))),
       scenes.length ? [top, scenes] : null, list, sample.prompt.length ? promptBox(filledPrompt(sample)) : null,

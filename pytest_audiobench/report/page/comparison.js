@@ -9,17 +9,15 @@
       names.map((name) => el("td", { class: "number" }, cells[name] ? comparisonCell(cells[name]) : "")))), true);
   }
 
-  function drawComparisons() {
-    if (!data.comparisons.length) return;
-    byId("comparison").hidden = false;
-    byId("comparison").append(el("p", { class: "soft" }, "The evals without a dose, those together that are compared with the same answers. Shares in percent, differences in points, each with its interval; nulls, beyond, missed and changed are counts."));
+  function drawComparisons(into) {
+    into.append(el("p", { class: "soft" }, "The evals without a dose, those together that are compared with the same answers. Shares in percent, differences in points, each with its interval; nulls, beyond, missed and changed are counts."));
     const used = new Set(data.comparisons.flatMap((comparison) => comparison.blocks.flatMap((block) => block.columns)));
     const words = el("details", {}, el("summary", {}, "What the columns hold"));
     whenOpen(words, () => [facts(Object.entries(data.comparisonColumns).filter(([name]) => name !== "score" && used.has(name)))]);
-    byId("comparison").append(words);
+    into.append(words);
     for (const [number, comparison] of data.comparisons.entries()) {
       const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(comparison.of, comparison.model))));
       whenOpen(box, () => comparison.blocks.map((block) => [el("h3", {}, visible(block.about)), comparisonTable(comparison, block)]));
-      byId("comparison").append(box);
+      into.append(box);
     }
   }

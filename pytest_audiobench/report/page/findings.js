@@ -35,12 +35,10 @@
     return [el("h3", {}, "Most frequent phrases"), table([["Words"], ["Times", true], ["Where"]], rows)];
   }
 
-  function drawFindings() {
-    if (!data.findings.length) return;
-    byId("findings").hidden = false;
+  function drawFindings(into) {
     for (const [number, one] of data.findings.entries()) {
       const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(one.eval, one.model)), el("span", { class: "small soft" }, ` ${visible(one.metric)} ${one.rate[0]}${one.rate[1] ? ` (${one.rate[1]})` : ""}${one.rate[2] ? ` of ${one.rate[2]}` : ""}; ${one.summary}`)));
       whenOpen(box, () => [findingPlot(one), findingTable(one), el("p", { class: "small soft" }, visible(one.rule), "."), one.phrases.length ? phraseTable(one) : null]);
-      byId("findings").append(box);
+      into.append(box);
     }
   }
