@@ -1,5 +1,7 @@
   // What the samples are filtered by. Every facet gives each sample its values, and counts what a click would leave.
   const MOST_VALUES = 300;
+  // Filters of further groups are there once they are asked for, as those of metadata are.
+  const MOST_GROUPS = 6;
   const LONGEST_ID = 300;
   const IN_RUN = "as in the run";
   const filter = { text: "", chosen: new Map(), order: "" };
@@ -26,7 +28,7 @@
     { name: "eval", label: "Eval", of: (sample) => [sample.eval.name], list: true },
     { name: "model", label: "Model", of: (sample) => [sample.eval.model], list: true },
     { name: "perturbation", label: "Perturbation", of: (sample) => (sample.eval.perturbation ? [sample.eval.perturbation] : []), list: true },
-    ...fields.map((field) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true })),
+    ...fields.map((field, number) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true, later: number >= MOST_GROUPS })),
   ];
   function fillFacet(facet) {
     const found = new Map();
@@ -46,19 +48,25 @@
   }
 
   function addMetadata(name) {
-    const known = facets.find((one) => one.name === METADATA + name);
+    const known = facets.find((one) => one.name === METADATA + name || (one.later && one.label === name));
+    if (known) showLater(known);
     if (known || !metadataFields().includes(name)) return;
     const values = all.map((sample) => sample.metadata.filter(([own]) => plainText(own) === name).map(([, value]) => plainText(value)));
     const facet = { name: METADATA + name, label: name, of: (sample) => values[sample.number], list: true, hidden: false };
     fillFacet(facet);
     facet.hidden = false;
     facets.push(facet);
-    if (byId("pickers")) byId("pickers").append(picker(facet));
+    showLater(facet);
+  }
+
+  function showLater(facet) {
+    facet.later = false;
+    if (byId("pickers") && !facet.pick && !facet.hidden) byId("pickers").append(picker(facet));
   }
 
   function metadataPicker() {
     const pick = el("select", { id: "metadata" }, el("option", { value: "" }, "choose a field"));
-    const fill = () => { if (pick.options.length === 1) pick.append(...metadataFields().map((name) => el("option", { value: name }, visible(name).slice(0, 80)))); };
+    const fill = () => { if (pick.options.length === 1) pick.append(...[...facets.filter((one) => one.later && !one.hidden).map((one) => one.label), ...metadataFields()].map((name) => el("option", { value: name }, visible(name).slice(0, 80)))); };
     for (const event of ["focus", "pointerdown"]) pick.addEventListener(event, fill);
     pick.addEventListener("change", () => { if (pick.value) addMetadata(pick.value); pick.value = ""; select(); });
     return labelled("More metadata", pick);
@@ -90,9 +98,10 @@
 
   // What became worse, what is wrong, what has no value, then the lowest scores; equals stay in the run's order.
   function fromWorst(samples) {
+    const scoresOf = [...data.samples.orders.keys()].filter((number) => data.samples.orders[number].startsWith("worst "));
     const keys = new Map(samples.map((sample) => {
       const scorer = scorerOf(sample);
-      const score = Math.min(...sample.orders.values());
+      const score = scoresOf.map((number) => sample.orders.get(number)).find((value) => value !== undefined) ?? Infinity;
       const kind = sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
       return [sample, [kind, score]];
     }));
@@ -156,7 +165,7 @@
       el("div", { class: "line" }, labelled("Search", search), clear),
       facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
       el("div", { class: "line", id: "pickers" }, labelled("Order", order), scorers.length > 1 ? labelled("Scorer", scorer) : null, metadataPicker(),
-        facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
+        facets.filter((facet) => !facet.hidden && facet.list && !facet.later).map(picker)));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       filter.text = search.value;
@@ -220,7 +229,7 @@
     for (const name of found.keys()) if (name.startsWith(METADATA)) addMetadata(name.slice(METADATA.length));
     if ([IN_RUN, ...data.samples.orders].includes(found.get("order"))) filter.order = found.get("order");
     for (const facet of facets) {
-      if (!facet.hidden && facet.values.includes(found.get(facet.name))) filter.chosen.set(facet.name, found.get(facet.name));
+      if (!facet.hidden && facet.values.includes(found.get(facet.name))) showLater(facet), filter.chosen.set(facet.name, found.get(facet.name));
     }
     if (!found.has("sample")) return undefined;
     const is = (name, value) => !found.has(name) || found.get(name) === String(value);

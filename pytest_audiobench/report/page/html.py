@@ -179,7 +179,12 @@ def _compact(figure: view_model.Figure, words: Numbered) -> list[Any]:
 def _averages(suite: view_model.Suite, words: Numbered) -> Iterator[dict[str, Any]]:
     for name, figures in suite.averages.items():
         for block, figure in figures:
-            about = {"suite": suite.name, "name": f"{suite.name}, {name}", "model": suite.model, "scorer": block.title or block.scorer}
+            about = {
+                "suite": suite.name,
+                "name": f"{suite.name}, {name}",
+                "model": suite.model,
+                "scorer": block.title or block.scorer,
+            }
             yield {**about, "figure": _compact(figure, words)}
 
 

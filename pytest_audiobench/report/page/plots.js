@@ -110,7 +110,7 @@
     };
     figures.push(redraw);
     new ResizeObserver(redraw).observe(box);
-    return el("figure", { class: "plot" }, el("figcaption", {}, el("span", {}, caption), saveMenu(name, numbers, box)), legend, box, after);
+    return el("figure", { class: "plot" }, el("figcaption", {}, caption), saveMenu(name, numbers, box), legend, box, after);
   }
   window.addEventListener("beforeprint", () => { for (const redraw of figures) redraw(); });
 

@@ -8,6 +8,12 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
+  function saveButton(label, save) {
+    const button = el("button", { type: "button" }, label);
+    button.addEventListener("click", save);
+    return button;
+  }
+
   const fileName = (name) => name.split(";")[0].replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60).toLowerCase() || "figure";
 
   // A spreadsheet takes a text that begins as a formula does for a text.
@@ -45,11 +51,7 @@
 
   // A small menu beside a figure's or a table's title.
   function saveMenu(name, numbers, box = null) {
-    const way = (label, save) => {
-      const button = el("button", { type: "button" }, label);
-      button.addEventListener("click", () => { save(); menu.open = false; });
-      return button;
-    };
+    const way = (label, save) => saveButton(label, () => { save(); menu.open = false; });
     const menu = el("details", { class: "menu" }, el("summary", { "aria-label": `Save: ${name.split(";")[0]}` }, "Save"),
       el("div", {}, box ? way("SVG", () => saveAs(`${fileName(name)}.svg`, "image/svg+xml", svgText(box))) : null, way("CSV", () => saveAs(`${fileName(name)}.csv`, CSV_TYPE, csvText(numbers())))));
     menu.addEventListener("keydown", (event) => {

@@ -51,40 +51,46 @@
 
   const selected = () => (byId("selection").value === "marked" ? all.filter((sample) => sample.isMarked) : matching);
 
-  // A row of a manifest; undefined where the sample's sound is no file that can be named.
+  // A row of a manifest with its data set; undefined where the sample's sound is no file that can be named.
   function manifestRow(sample) {
     const files = sample.audio.map(([source]) => plainText(source).match(FILE_SOURCE));
-    if (!files.length || !files.every(Boolean)) return undefined;
-    const paths = files.map(([, set, path]) => `${set}/${path}`);
+    if (!files.length || !files.every((found) => found && found[1] === files[0][1])) return undefined;
+    const paths = files.map(([, , path]) => path);
     const references = sample.references.map(plainText);
-    const own = { ...Object.fromEntries(sample.metadata.map(([name, value]) => [plainText(name), plainText(value)])), ...sample.group };
-    return { id: sample.id, audio: paths.length === 1 ? paths[0] : paths, ...(plainText(sample.question) ? { question: plainText(sample.question) } : {}),
-      ...(sample.choices.length ? { choices: sample.choices.map(plainText) } : {}), answer: references[0] || "", ...(references.length > 1 ? { references: references.slice(1) } : {}), metadata: { ...own, eval: sample.eval.name } };
+    const metadata = { ...Object.fromEntries(sample.metadata.map(([name, value]) => [plainText(name), plainText(value)])), ...sample.group, eval: sample.eval.name };
+    const question = plainText(sample.question);
+    return [files[0][1], { id: sample.id, audio: paths.length === 1 ? paths[0] : paths, ...(question ? { question } : {}), ...(sample.choices.length ? { choices: sample.choices.map(plainText) } : {}),
+      answer: references[0] || "", ...(references.length > 1 ? { references: references.slice(1) } : {}), metadata }];
   }
 
-  // Manifests by protocol: a sample that several models or epochs have is in it once, and another of its name has the eval's name too.
+  // A manifest for each protocol and data set: a sample that several models or epochs have is in it once, and another of
+  // its name has the eval's name too.
   function manifests(samples) {
     const found = new Map();
     let left = 0;
     for (const sample of samples) {
-      const row = manifestRow(sample);
+      const [set, row] = manifestRow(sample) || [];
       if (!row) { left += 1; continue; }
-      const rows = found.get(sample.eval.protocol) || new Map();
-      found.set(sample.eval.protocol, rows);
+      const { protocol } = sample.eval;
+      const key = fileName(`again ${protocol} ${set}`);
+      if (!found.has(key)) found.set(key, { key, protocol, set, rows: new Map() });
+      const { rows } = found.get(key);
       const before = rows.get(row.id);
       if (before && before.metadata.eval !== row.metadata.eval) row.id = `${row.id} ${row.metadata.eval}`;
       rows.set(row.id, row);
     }
-    return { found: [...found].map(([protocol, rows]) => [protocol, [...rows.values()]]), left };
+    return { found: [...found.values()].map((one) => ({ ...one, rows: [...one.rows.values()] })), left };
   }
 
-  const manifestName = (protocol) => `again-${fileName(protocol)}.jsonl`;
-  const tomlText = (text) => JSON.stringify(text);
+  const tomlText = (text) => JSON.stringify(visible(text));
+  const manifestName = ({ key }) => `${key}.jsonl`;
+  // Where the run was told that a data set lies.
+  const folderOf = (set) => data.command.map((word) => word.match(/^--ab-data=([^=]+)=(.+)$/)).filter((found) => found && found[1] === set).map((found) => found[2])[0];
 
   function declarationText(found) {
-    const hasMore = (rows) => rows.some((row) => row.references);
-    return found.map(([protocol, rows]) => [`[[task]]`, `name = ${tomlText(`again_${fileName(protocol).replaceAll("-", "_")}`)}`, `protocol = ${tomlText(protocol)}`, `manifest = ${tomlText(manifestName(protocol))}`,
-      `audio = "audio"`, `answer = "answer"`, rows.some((row) => row.choices) ? `choices = "choices"` : "", hasMore(rows) ? `references = "references"` : "", `root = "DATA"  # the folder that has ${[...new Set(rows.map((row) => [row.audio].flat()[0].split("/")[0]))].slice(0, 3).map(visible).join(", ")} in it`].filter(Boolean).join("\n")).join("\n\n");
+    return found.map((one) => [`[[task]]`, `name = ${tomlText(one.key.replaceAll("-", "_"))}`, `protocol = ${tomlText(one.protocol)}`, `manifest = ${tomlText(manifestName(one))}`, `audio = "audio"`, `answer = "answer"`,
+      one.rows.some((row) => row.choices) ? `choices = "choices"` : "", one.rows.some((row) => row.references) ? `references = "references"` : "",
+      `root = ${tomlText(folderOf(one.set) || "FOLDER")}  # where ${visible(one.set)} lies`].filter(Boolean).join("\n")).join("\n\n");
   }
 
   const AGAIN = "again.audiobench.toml";
@@ -107,13 +113,8 @@
 
   function selectionBox() {
     const pick = el("select", { id: "selection" }, el("option", { value: "filtered" }, "filtered"), el("option", { value: "marked" }, "marked"));
-    const way = (label, save) => {
-      const button = el("button", { type: "button" }, label);
-      button.addEventListener("click", save);
-      return button;
-    };
     const box = el("details", { id: "export" }, el("summary", {}, "Export the selection, or ask just these samples again"));
-    box.append(el("div", { class: "line" }, labelled("Samples", pick), way("CSV of what is shown", () => saveAs("samples.csv", CSV_TYPE, csvText(selected().map(tableRow)))), el("span", { id: "manifests", class: "line" })), el("div", { id: "again" }));
+    box.append(el("div", { class: "line" }, labelled("Samples", pick), saveButton("CSV of what is shown", () => saveAs("samples.csv", CSV_TYPE, csvText(selected().map(tableRow)))), el("span", { id: "manifests", class: "line" })), el("div", { id: "again" }));
     pick.addEventListener("change", showSelection);
     box.addEventListener("toggle", showSelection);
     return box;
@@ -123,16 +124,10 @@
     if (!byId("export").open) return;
     const samples = selected();
     const { found, left } = manifests(samples);
-    const rows = found.flatMap(([, own]) => own);
-    const way = (label, save) => {
-      const button = el("button", { type: "button" }, label);
-      button.addEventListener("click", save);
-      return button;
-    };
-    byId("manifests").replaceChildren(...found.map(([protocol, own]) => way(`${manifestName(protocol)} (${count(own.length)})`, () => saveAs(manifestName(protocol), "application/x-ndjson", own.map((row) => `${JSON.stringify(row)}\n`).join("")))),
-      ...(rows.length ? [way(AGAIN, () => saveAs(AGAIN, "application/toml", `${declarationText(found)}\n`))] : []));
+    byId("manifests").replaceChildren(...found.map((one) => saveButton(`${manifestName(one)} (${count(one.rows.length)})`, () => saveAs(manifestName(one), "application/x-ndjson", one.rows.map((row) => `${JSON.stringify(row)}\n`).join("")))),
+      ...(found.length ? [saveButton(AGAIN, () => saveAs(AGAIN, "application/toml", `${declarationText(found)}\n`))] : []));
     byId("again").replaceChildren(...[el("p", { class: "small soft" }, `${count(samples.length)} samples are selected`, left ? `; the sound of ${count(left)} is no single file (a mixture, a computed sound, a perturbed clip), so they are in no manifest: ask their evals by name.` : "."),
-      rows.length ? el("p", { class: "small" }, "Save the manifest and ", el("code", {}, AGAIN), " in one folder, put the data's folder in place of DATA, and run there:") : null,
-      rows.length ? el("pre", {}, el("code", {}, `${visible(declarationText(found))}\n\n$ ${commandText()}`)) : null].filter(Boolean));
+      found.length ? el("p", { class: "small" }, "Save these files in one folder, say in ", el("code", {}, AGAIN), " where the audio lies, and run there:") : null,
+      found.length ? el("pre", {}, el("code", {}, `${visible(declarationText(found))}\n\n$ ${commandText()}`)) : null].filter(Boolean));
   }
 
