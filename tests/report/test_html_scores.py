@@ -156,7 +156,7 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
     row = table.locator("tbody tr").first
     assert row.locator("th[scope=row]").inner_text() == "cat"
     assert row.locator("td").all_inner_texts() == ["9", "0", "2", "0", "1", "12", "75.0 %"]
-    assert row.locator("td").nth(2).get_attribute("title") == "cat read as dog: 2 of 12"
+    assert row.locator("td").nth(2).get_attribute("title") == "cat answered as dog: 2 of 12"
     assert page.complaints == []
 
 

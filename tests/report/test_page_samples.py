@@ -122,7 +122,7 @@ def test_what_changed_since_the_baseline_comes_first_with_both_answers(runs: Any
 def test_a_baseline_without_texts_says_so(runs: Any, opened: Any) -> None:
     compared = [before(0, "worse", None), before(1, "better", None)]
     page = opened(runs.page(runs.item(0, "a", [WRONG, RIGHT]), compared=compared))
-    assert re.search(r"The baseline\s+✓ right\s+cat\s+The label that was read: the baseline", page.samples()[0])
+    assert re.search(r"The baseline\s+✓ right\s+cat\s+The parsed label: the baseline", page.samples()[0])
     assert re.search(r"The baseline\s+✗ wrong\s+The baseline stores no texts\.", page.samples()[1])
 
 

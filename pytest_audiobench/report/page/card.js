@@ -94,7 +94,7 @@
   function beforeSide(before) {
     return side("The baseline", [outcomeTag(before.status, before.right, before.scores !== null), failureTags(before.failures, before.status)],
       before.text !== null ? answerText(before.text, "answer") : before.status === "error" ? null
-        : [before.label ? answerText(before.label, "answer") : null, el("p", { class: "small soft" }, before.label ? "The label that was read: the baseline stores no texts." : "The baseline stores no texts.")],
+        : [before.label ? answerText(before.label, "answer") : null, el("p", { class: "small soft" }, before.label ? "The parsed label: the baseline stores no texts." : "The baseline stores no texts.")],
       diffBox(before.diff), before.scores ? el("div", { class: "small soft" }, visible(before.scores)) : null);
   }
 

@@ -63,9 +63,9 @@
     const { changes } = data;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Would detect", true]];
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Upper bound", true], ["p", true], ["Flips", true], ["Detectable drop", true]];
     into.append(
-      el("p", {}, el("strong", { class: changes.tone }, `${changes.mark}${sentence(changes.verdict)}`), sentence(changes.counts), changes.detectable ? ` ${changes.detectable}` : ""),
+      changes.detectable ? el("p", {}, changes.detectable) : "",
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
     // Where there are many lines, those that pass are shown when asked for.
     const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
@@ -84,5 +84,5 @@
     }
     into.append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
       "Improved: a pass of which p, that of no gain, is at most alpha when adjusted over all lines; it makes up for no regression. ",
-      "Would detect: the drop that this comparison would call regressed four times in five."));
+      "Detectable: the drop that this comparison would call regressed four times in five."));
   }

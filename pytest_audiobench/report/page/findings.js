@@ -22,7 +22,7 @@
   const rateCell = ([value, interval, n]) => el("td", { class: "number" }, el("strong", {}, value), el("div", { class: "small soft" }, interval), n ? el("div", { class: "small soft" }, `of ${n}`) : null);
 
   function findingTable(one) {
-    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, points", true], ["Rates, its and others'", true], ["q", true], ["Uplift on holdout", true], ["Rates, its and others'", true], ["p", true]];
+    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, points", true], ["Rate here and elsewhere", true], ["q", true], ["Uplift on holdout", true], ["Rate here and elsewhere", true], ["p", true]];
     const rows = one.rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, visible(row.part)),
       el("td", {}, tag(row.tone, `${row.mark} ${row.status}`), row.status === "untested" ? el("div", { class: "small soft" }, visible(row.why)) : null),

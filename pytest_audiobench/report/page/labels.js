@@ -6,7 +6,7 @@
     const moved = one.change ? one.change[row][column] : 0;
     const share = total ? number / total : 0;
     const cell = el("td", { class: `${row === column ? "right" : "wrong"}${number ? "" : " none"}`,
-      title: `${visible(one.labels[row])} read as ${visible(one.columns[column])}: ${count(number)} of ${count(total)}` },
+      title: `${visible(one.labels[row])} answered as ${visible(one.columns[column])}: ${count(number)} of ${count(total)}` },
       count(number), moved ? el("div", { class: "moved" }, signed(moved)) : null);
     // Errors are spread thin over a row, so that a tenth of it must be seen already.
     cell.style.setProperty("--share", `${Math.round(100 * (row === column ? share : Math.sqrt(share)))}%`);

@@ -29,7 +29,7 @@
   const scorersId = (owner) => `scorers-${compared.indexOf(owner)}`;
 
   function drawScorers(into) {
-    into.append(el("p", { class: "soft" }, "One set of answers, read by several scorers: what differs between two rows is the scorer alone. ",
+    into.append(el("p", { class: "soft" }, "The same answers by several scorers: what differs between two rows is the scorer alone. ",
       "Lines are intervals; the diamond is the scorer that the others are compared with."));
     const nameOf = (owner) => named(owner.name, owner.model) + (data.suites.includes(owner) ? " (pooled)" : "");
     into.append(...longBoxes(compared, "evals and suites", nameOf, (owner) => {
