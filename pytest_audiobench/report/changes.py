@@ -37,6 +37,8 @@ class Change:
     scorer: str
     group: str
     before: str
+    before_at: float | None
+    """Where the baseline's value is drawn, in the metric's own unit."""
     now: str
     drop: str
     """Positive where this run is worse."""
@@ -186,6 +188,7 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         line=line_text(line, headline),
         group=formatting.group_text(line.group),
         before=formatting.value_text(line.baseline, line.unit),
+        before_at=formatting.axis_value(line.baseline, line.unit),
         now=formatting.value_text(line.value, line.unit),
         drop=formatting.difference_text(line.drop, unit),
         interval=formatting.interval_text(line, POINTS if fraction else unit),

@@ -1,4 +1,4 @@
-"""Perturbations at a glance: a row for each perturbation, a column for each data set, a sheet for each metric.
+"""Perturbations by data set: a row for each perturbation, a column for each data set, a sheet for each metric.
 
 Suites that share perturbations (the tracks of a benchmark, each its own suite) are columns of one grid.
 """

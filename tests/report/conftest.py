@@ -528,7 +528,8 @@ def opened(browser: Any) -> Iterator[Any]:
     context = browser.new_context(offline=True)
     context.set_default_timeout(120_000)
 
-    def open_(path: Path) -> Opened:
+    def open_(path: Path, folded: bool = False) -> Opened:
+        """The page at ``path``, with all of its parts open unless it is to be as a reader finds it."""
         one = Opened(context.new_page())
         one.page.on("console", lambda message: one.complaints.append(message.text))
         one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
@@ -537,6 +538,8 @@ def opened(browser: Any) -> Iterator[Any]:
             "request", lambda r: None if r.url.startswith(("file:", "blob:null/")) else one.complaints.append(r.url)
         )
         one.page.goto(path.as_uri())
+        if not folded:
+            one.page.evaluate("document.querySelector('#contents button')?.click()")
         return one
 
     yield open_

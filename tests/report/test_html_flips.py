@@ -40,7 +40,7 @@ def test_both_versions_of_a_sample_that_flips_can_be_played_and_its_sample_is_li
     other = sound("", 900.0, number=1, rank=0)
     sounds = [other, sound("changed", 500.0), sound("clean", 700.0)]
     page = opened(runs.page(*flipping(runs), sounds=sounds))
-    box = page.page.locator("#flips details").first
+    box = page.page.locator("#flips .body details").first
     assert "white at 10 dB SNR" in box.locator("summary").inner_text()
     assert "2 of 24 samples flip" in box.locator("summary").inner_text()
     first, second = box.locator("li.flip").all()

@@ -1,4 +1,4 @@
-"""Perturbations at a glance, as a browser shows them: shaded cells, a metric to choose, details by keyboard."""
+"""Perturbations by data set, as a browser shows them: shaded cells, a metric to choose, details by keyboard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shown(page: Any) -> list[list[str]]:
 
 def test_cells_are_the_values_of_the_chosen_metric_shaded_by_them(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    assert page.page.locator("#grid h2").inner_text() == "Perturbations at a glance"
+    assert page.page.locator("#grid h2").inner_text() == "Perturbations by data set"
     assert shown(page) == [
         ["clean", "95.8"],
         ["white, dB SNR"],

@@ -69,7 +69,7 @@ def test_signs_that_show_nothing_or_turn_text_around_are_made_visible(runs: Any,
 
 def test_a_megabyte_of_text_is_cut_and_can_be_expanded(runs: Any, opened: Any) -> None:
     path = runs.page(runs.item(0, "long", [("y" * 10**6, "unparsed", False), RIGHT]))
-    assert path.stat().st_size < 200_000
+    assert path.stat().st_size < 250_000
     page = opened(path)
     answer = page.page.locator("article.sample .answer").first
     assert len(answer.inner_text()) < 1000
@@ -79,7 +79,7 @@ def test_a_megabyte_of_text_is_cut_and_can_be_expanded(runs: Any, opened: Any) -
     assert len(answer.inner_text()) < 1000
 
 
-def test_the_verdict_table_comes_first_and_holds_every_perturbation(runs: Any, opened: Any) -> None:
+def test_the_results_come_first_and_the_evals_hold_every_score(runs: Any, opened: Any) -> None:
     fail = VerdictRecord("fail", "accuracy >= 0.9", 0.75, "75.0 % is below 90.0 %")
     items = [
         runs.item(0, "single", [RIGHT] * 3 + [UNREAD], verdicts=[fail], outcome="failed"),
@@ -101,7 +101,7 @@ def test_the_verdict_table_comes_first_and_holds_every_perturbation(runs: Any, o
         assert text in row
     assert re.search(r"\d+\.\d to \d+\.\d", row)
     assert "87.5 %" in page.page.locator("#suites tbody tr").first.inner_text()
-    assert page.page.locator("main > section:visible").first.get_attribute("id") == "verdicts"
+    assert page.page.locator("main > section:visible").first.get_attribute("id") == "results"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_verdict_table_comes_first_and_holds_every_perturbation(runs: Any, o
 )
 def test_what_forbids_trust_is_a_banner_above_all_numbers(runs: Any, opened: Any, changes: Any, said: str) -> None:
     page = opened(runs.page(runs.item(0, "a", [RIGHT, RIGHT]), **changes))
-    assert said in page.page.locator("#heading .banner.bad").inner_text()
+    assert said in page.page.locator("#heading .banner.bad, #heading .overall.bad").inner_text()
 
 
 def test_failed_askings_and_lost_evals_are_banners(runs: Any, opened: Any) -> None:

@@ -77,7 +77,7 @@ def test_where_clearly_fewer_are_answered_than_under_the_clean_perturbation_it_i
     page = opened(runs.page(*items))
     drawing(page)
     assert page.page.locator("#perturbations .curve .fewer").inner_text() == "! fewer parsed at 10, 0 dB SNR"
-    page.page.locator("#perturbations .curve details summary").click()
+    page.page.locator("#perturbations .curve > details summary").click()
     rows = page.page.locator("#perturbations .curve tbody tr")
     rows.first.wait_for()
     flagged = [row.locator(".tag").inner_text() if row.locator(".tag").count() else "" for row in rows.all()]
@@ -110,14 +110,14 @@ def test_models_share_a_plot_and_each_has_its_line_its_figures_and_its_table(run
     assert len(signs(score)) == 6
     assert score.locator("path.band").count() == 2
     assert page.page.locator("#perturbations .curve h3").all_inner_texts() == ["old", "new"]
-    page.page.locator("#perturbations .curve details summary").click()
+    page.page.locator("#perturbations .curve > details summary").click()
     page.page.locator("#perturbations .curve table").nth(1).wait_for()
     assert page.page.locator("#perturbations .curve table").count() == 2
 
 
 def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    page.page.locator("#perturbations .curve details summary").click()
+    page.page.locator("#perturbations .curve > details summary").click()
     rows = page.page.locator("#perturbations .curve tbody tr")
     rows.first.wait_for()
     assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
@@ -130,7 +130,7 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
     assert "least squares over 3 perturbations" in facts
     assert "trend p (Holm) <0.001" in facts
     assert "area (mean from 20 to 0 dB SNR)" in facts
-    means = page.page.locator("#perturbations > div:not(.curve)").inner_text()
+    means = page.page.locator("#perturbations .body > div:not(.curve)").inner_text()
     assert "mean of the 4 perturbations measured, each weighing 1/4" in means
 
 
@@ -138,7 +138,7 @@ def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> N
     hostile = "<img src=x onerror=alert(1)>"
     page = opened(runs.page(*runs.ladder((22, 14, 5), family=hostile, unit="</script><b>dB")))
     drawing(page)
-    page.page.locator("#perturbations .curve details summary").click()
+    page.page.locator("#perturbations .curve > details summary").click()
     page.page.locator("#perturbations .curve tbody tr").first.wait_for()
     assert page.page.locator("#perturbations img, #perturbations b").count() == 0
     assert hostile in page.page.locator("#perturbations figcaption").inner_text()

@@ -74,13 +74,15 @@ def test_a_suite_is_a_row_of_its_own(runs: Any, opened: Any) -> None:
     assert len(dots(page, "#scores")) == 3
 
 
-def test_declared_averages_stand_before_the_evals_which_are_folded(runs: Any, opened: Any) -> None:
-    items = [runs.item(n, f"task-{n}", [RIGHT, WRONG], averages={"whole": 9}) for n in range(9)]
-    page = opened(runs.page(*items)).page
+def test_a_declared_average_is_its_suites_result_and_the_evals_are_folded(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"task-{n}", [RIGHT, WRONG], averages={"whole": 9}) for n in range(19)]
+    page = opened(runs.page(*items), folded=True).page
+    assert page.locator("#results td.value").all_inner_texts() == ["50.0 %"]
+    page.locator("#averages summary").click()
     assert page.locator("#averages td.value").all_inner_texts() == ["50.0 %"]
     assert page.locator("#averages th[scope=row]").inner_text() == "sakura, whole"
-    assert not page.get_by_role("rowheader", name="task-3").first.is_visible()
-    page.locator("#verdicts summary").click()
+    assert page.get_by_role("rowheader", name="task-3").count() == 0
+    page.get_by_role("link", name="sakura").click()
     assert page.locator("#verdicts").get_by_role("rowheader", name="task-3").is_visible()
 
 
@@ -130,7 +132,7 @@ def test_how_answers_failed_stands_beside_the_score(runs: Any, opened: Any) -> N
     cell = page.page.locator("#verdicts td.parse-rate").first
     assert "1 refused" in cell.inner_text()
     cell.get_by_role("link", name="2 loop").click()
-    assert page.page.locator("#failures details[open]").count() == 1
+    assert page.page.locator("#failures .body details[open]").count() == 1
 
 
 def labelled(runs: Any, said: list[str | None], **changes: Any) -> Any:
@@ -154,7 +156,7 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
     row = table.locator("tbody tr").first
     assert row.locator("th[scope=row]").inner_text() == "cat"
     assert row.locator("td").all_inner_texts() == ["9", "0", "2", "0", "1", "12", "75.0 %"]
-    assert row.locator("td").nth(2).get_attribute("title") == "cat read as dog: 2 of 12"
+    assert row.locator("td").nth(2).get_attribute("title") == "cat answered as dog: 2 of 12"
     assert page.complaints == []
 
 
@@ -167,7 +169,7 @@ def test_labels_show_what_moved_since_the_baseline(runs: Any, opened: Any) -> No
     page = opened(runs.page(item, baseline=runs.baseline, compared=compared))
     cells = page.page.locator("#labels tbody tr").first.locator("td").all_inner_texts()
     assert [cell.split() for cell in cells[:4]] == [["9", "−3"], ["0"], ["3", "+3"], ["0"]]
-    assert "change over 12 pairs" in page.page.locator("#labels summary").inner_text()
+    assert "change over 12 pairs" in page.page.locator("#labels .body summary").inner_text()
 
 
 def test_questions_without_labels_have_no_table(runs: Any, opened: Any) -> None:
@@ -225,8 +227,10 @@ def test_the_keyboard_reaches_results_and_every_section(runs: Any, opened: Any) 
     assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
-    shown = page.locator("main > section:visible h2").all_inner_texts()
-    assert page.get_by_role("navigation", name="On this page").get_by_role("link").all_inner_texts() == shown
+    links = page.get_by_role("navigation", name="On this page").get_by_role("link")
+    assert links.all_inner_texts() == ["Results", "All numbers", "Samples"]
+    links.nth(1).press("Enter")
+    assert page.get_by_role("rowheader", name="eval-1").last.is_visible()
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.tagName[1]))")
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))

@@ -278,6 +278,8 @@ def test_scenes_are_put_in_order_and_filtered(runs: Any, opened: Any) -> None:
     def listed() -> list[str]:
         return page.page.locator("#rows .row .id").all_inner_texts()
 
+    assert listed() == ["s00002", "s00000", "s00003", "s00001"]
+    page.page.get_by_label("Order").select_option("as in the run")
     assert listed() == ["s00000", "s00001", "s00002", "s00003"]
     page.page.get_by_label("Order").select_option("worst reward")
     assert listed() == ["s00002", "s00000", "s00003", "s00001"]
@@ -291,6 +293,8 @@ def test_scenes_are_put_in_order_and_filtered(runs: Any, opened: Any) -> None:
     page.page.get_by_label("Search").fill("A DOOR SLAMS")
     page.page.locator("#place").filter(has_text="2 of 4 samples").wait_for()
     page.page.get_by_role("button", name="Clear filters").click()
+    assert listed() == ["s00002", "s00000", "s00003", "s00001"]
+    page.page.get_by_label("Order").select_option("as in the run")
     assert listed() == ["s00000", "s00001", "s00002", "s00003"]
 
 

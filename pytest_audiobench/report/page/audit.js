@@ -21,7 +21,7 @@
     const options = suspect.choices.length ? suspect.choices.join(" | ") : null;
     const box = el("div", { class: "suspect" },
       el("h4", {}, suspect.id, " ", el("span", { class: "small soft" }, `strength ${suspect.strength.toFixed(2)}`)),
-      facts([["Why", suspect.reason], ["Question", suspect.question], ["Options", options], ["Reference", suspect.reference], ["Models said", suspect.answers]]));
+      facts([["Why", suspect.reason], ["Question", suspect.question], ["Options", options], ["Reference", suspect.reference], ["Models' answers", suspect.answers]]));
     box.append(...suspect.sounds.map(player));
     return box;
   }

@@ -94,7 +94,7 @@
   function beforeSide(before) {
     return side("The baseline", [outcomeTag(before.status, before.right, before.scores !== null), failureTags(before.failures, before.status)],
       before.text !== null ? answerText(before.text, "answer") : before.status === "error" ? null
-        : [before.label ? answerText(before.label, "answer") : null, el("p", { class: "small soft" }, before.label ? "The label that was read: the baseline stores no texts." : "The baseline stores no texts.")],
+        : [before.label ? answerText(before.label, "answer") : null, el("p", { class: "small soft" }, before.label ? "The parsed label: the baseline stores no texts." : "The baseline stores no texts.")],
       diffBox(before.diff), before.scores ? el("div", { class: "small soft" }, visible(before.scores)) : null);
   }
 
@@ -138,7 +138,7 @@
     const group = Object.entries(sample.group).map(([name, value]) => `${name}=${value}`).join(" · ");
     const metadata = sample.metadata;
     return el("article", { class: "sample", tabindex: "-1", "aria-label": `Sample ${visible(sample.id)}` },
-      el("header", {}, changeTag(sample), outcome(sample), failureTags(failuresOf(sample, scorerOf(sample)), (scorerOf(sample) || {}).status),
+      el("header", {}, isPrinted ? null : markButton(sample), changeTag(sample), outcome(sample), failureTags(failuresOf(sample, scorerOf(sample)), (scorerOf(sample) || {}).status),
         el("h3", { class: "id mono" }, visible(sample.id)), el("span", { class: "small" }, visible(named(sample.eval.name, sample.eval.model))),
         data.epochs > 1 ? el("span", { class: "small soft" }, `epoch ${sample.epoch + 1}`) : null, el("span", { class: "small soft" }, visible(group))),
       scenes.length ? [top, scenes] : null, list, sample.prompt.length ? promptBox(filledPrompt(sample)) : null,

@@ -59,32 +59,30 @@
     ];
   }
 
-  function drawChanges() {
+  function drawChanges(into) {
     const { changes } = data;
-    if (!changes) return;
-    byId("changes").hidden = false;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Would detect", true]];
-    byId("changes").append(
-      el("p", { class: `overall ${changes.tone}` }, overallText(changes, changes.verdict, changes.counts, [changes.detectable, data.verdict.word === changes.verdict ? data.verdict.advice : ""].filter(Boolean).join(" "))),
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Upper bound", true], ["p", true], ["Flips", true], ["Detectable drop", true]];
+    into.append(
+      changes.detectable ? el("p", {}, changes.detectable) : "",
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
     // Where there are many lines, those that pass are shown when asked for.
     const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
     const lines = changes.lines.filter((line) => !folded.includes(line));
     const linesTable = (some) => longTable(some, "lines", (line) => `${lineName(line)} ${line.status}`, heads, changeRows);
-    if (lines.length) byId("changes").append(...linesTable(lines));
+    if (lines.length) into.append(...linesTable(lines));
     if (folded.length) {
       const box = el("details", {}, el("summary", {}, `${count(folded.length)} lines pass`));
       whenOpen(box, () => linesTable(folded));
-      byId("changes").append(box);
+      into.append(box);
     }
     if (changes.without_line.length) {
       const names = changes.without_line.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
       const more = changes.without_line.length - names.length;
-      byId("changes").append(el("p", { class: "small" }, "Without a regression line: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
+      into.append(el("p", { class: "small" }, "Without a regression line: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
-    byId("changes").append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
+    into.append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
       "Improved: a pass of which p, that of no gain, is at most alpha when adjusted over all lines; it makes up for no regression. ",
-      "Would detect: the drop that this comparison would call regressed four times in five."));
+      "Detectable: the drop that this comparison would call regressed four times in five."));
   }

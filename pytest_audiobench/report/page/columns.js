@@ -33,12 +33,12 @@
     return el("div", {}, el("h3", {}, "By type"), table([["Column"], ...data.columns.types.map((type) => [type.replaceAll("_", " "), true]), ["What it tells"]], rows, true));
   }
 
-  function drawColumns() {
-    const owners = data.evals.filter((one) => one.blocks.some((block) => block.columns));
-    if (!owners.length) return;
-    byId("columns").hidden = false;
-    byId("columns").append(el("p", { class: "soft" }, "The published columns, each under its published name, and beside them those of our own that show what a published one hides. The first scorer's numbers have intervals."));
-    byId("columns").append(...longBoxes(owners, "evals", evalText, (owner) => {
+  const withColumns = data.evals.filter((one) => one.blocks.some((block) => block.columns));
+
+  function drawColumns(into) {
+    const owners = withColumns;
+    into.append(el("p", { class: "soft" }, "The published columns, each under its published name, and beside them those of our own that show what a published one hides. The first scorer's numbers have intervals."));
+    into.append(...longBoxes(owners, "evals", evalText, (owner) => {
       const box = el("details", { open: owner === owners[0] }, el("summary", {}, visible(named(owner.name, owner.model))));
       whenOpen(box, () => {
         const blocks = owner.blocks.filter((block) => block.columns);

@@ -55,8 +55,8 @@
 
   function facts(pairs) {
     const list = el("dl", { class: "facts" });
-    for (const [name, value] of pairs) {
-      if (value !== null && value !== "") list.append(el("dt", {}, name), el("dd", {}, value));
+    for (const [name, value, className] of pairs) {
+      if (value !== null && value !== "") list.append(el("dt", {}, name), el("dd", { class: className }, value));
     }
     return list;
   }

@@ -11,11 +11,9 @@
     }));
   }
 
-  function drawEvents() {
-    if (!data.events.length) return;
-    byId("events").hidden = false;
-    byId("events").append(el("p", { class: "soft" }, "True events by what is known of them: how many there are, how many were matched with an event of the answer, and their mean score, in which a missed one counts as nothing. Invented: of the guesses of a type, those that were matched with nothing."));
-    byId("events").append(...longBoxes(data.events, "evals", ([item]) => evalText(data.evals[item]), (one) => {
+  function drawEvents(into) {
+    into.append(el("p", { class: "soft" }, "True events by what is known of them: how many there are, how many were matched with an event of the answer, and their mean score, in which a missed one counts as nothing. Invented: of the guesses of a type, those that were matched with nothing."));
+    into.append(...longBoxes(data.events, "evals", ([item]) => evalText(data.evals[item]), (one) => {
       const [item, scenes, tables] = one;
       const { name, model } = data.evals[item];
       const box = el("details", { open: one === data.events[0] }, el("summary", {}, visible(named(name, model)), el("span", { class: "small soft" }, ` ${count(scenes)} scenes`)));

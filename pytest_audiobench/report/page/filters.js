@@ -1,6 +1,9 @@
   // What the samples are filtered by. Every facet gives each sample its values, and counts what a click would leave.
   const MOST_VALUES = 300;
+  // Filters of further groups are there once they are asked for, as those of metadata are.
+  const MOST_GROUPS = 6;
   const LONGEST_ID = 300;
+  const IN_RUN = "as in the run";
   const filter = { text: "", chosen: new Map(), order: "" };
   let matching = all;
 
@@ -19,17 +22,54 @@
     { name: "answer", label: "Answer", order: ["wrong", "right", "unparsed", "not counted", "asking failed", "not parsed"], of: outcomes },
     { name: "failure", label: "Failures", order: data.failures, of: (sample) => failuresOf(sample, scorerOf(sample)) },
     { name: "sound", label: "Sound", order: ["on this page"], of: (sample) => (sample.sounds.length ? ["on this page"] : []) },
+    { name: "mark", label: "Marked", order: ["marked"], of: (sample) => (sample.isMarked ? ["marked"] : []), always: true },
+    { name: "status", label: "Status", of: (sample) => (scorerOf(sample) ? [scorerOf(sample).status.replaceAll("_", " ")] : []), list: true },
+    { name: "suite", label: "Suite", of: (sample) => [sample.eval.suite], list: true },
     { name: "eval", label: "Eval", of: (sample) => [sample.eval.name], list: true },
     { name: "model", label: "Model", of: (sample) => [sample.eval.model], list: true },
-    ...fields.map((field) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true })),
+    { name: "perturbation", label: "Perturbation", of: (sample) => (sample.eval.perturbation ? [sample.eval.perturbation] : []), list: true },
+    ...fields.map((field, number) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true, later: number >= MOST_GROUPS })),
   ];
-  for (const facet of facets) {
+  function fillFacet(facet) {
     const found = new Map();
     for (const sample of all) for (const value of facet.of(sample)) found.set(value, (found.get(value) || 0) + 1);
-    facet.values = facet.order ? facet.order.filter((value) => found.has(value)) : [...found.keys()].slice(0, MOST_VALUES);
+    facet.values = facet.always ? facet.order : facet.order ? facet.order.filter((value) => found.has(value)) : [...found.keys()].slice(0, MOST_VALUES);
     facet.counts = found;
-    facet.hidden = facet.hidden || facet.values.length < (facet.list ? 2 : 1);
-    facet.box = null;
+    facet.hidden = !facet.always && (facet.hidden || facet.values.length < (facet.list ? 2 : 1));
+  }
+  facets.forEach(fillFacet);
+
+  // Every other metadata field: their values lie with what the cards show, which is read when a reader first asks for them.
+  const METADATA = "metadata.";
+  let metadataNames = null;
+  function metadataFields() {
+    metadataNames ??= [...new Set(all.flatMap((sample) => sample.field(3).map(plainText)))].filter((name) => !fields.includes(name));
+    return metadataNames;
+  }
+
+  function addMetadata(name) {
+    const known = facets.find((one) => one.name === METADATA + name || (one.later && one.label === name));
+    if (known) showLater(known);
+    if (known || !metadataFields().includes(name)) return;
+    const values = all.map((sample) => sample.metadata.filter(([own]) => plainText(own) === name).map(([, value]) => plainText(value)));
+    const facet = { name: METADATA + name, label: name, of: (sample) => values[sample.number], list: true, hidden: false };
+    fillFacet(facet);
+    facet.hidden = false;
+    facets.push(facet);
+    showLater(facet);
+  }
+
+  function showLater(facet) {
+    facet.later = false;
+    if (byId("pickers") && !facet.pick && !facet.hidden) byId("pickers").append(picker(facet));
+  }
+
+  function metadataPicker() {
+    const pick = el("select", { id: "metadata" }, el("option", { value: "" }, "choose a field"));
+    const fill = () => { if (pick.options.length === 1) pick.append(...[...facets.filter((one) => one.later && !one.hidden).map((one) => one.label), ...metadataFields()].map((name) => el("option", { value: name }, visible(name).slice(0, 80)))); };
+    for (const event of ["focus", "pointerdown"]) pick.addEventListener(event, fill);
+    pick.addEventListener("change", () => { if (pick.value) addMetadata(pick.value); pick.value = ""; select(); });
+    return labelled("More metadata", pick);
   }
 
   // One pass: a sample that only one facet keeps out still counts for that facet's other values.
@@ -53,6 +93,22 @@
     });
     const order = data.samples.orders.indexOf(filter.order);
     if (order >= 0) matching = inOrder(matching, order);
+    else if (filter.order !== IN_RUN) matching = fromWorst(matching);
+  }
+
+  // What became worse, what is wrong, what has no value, then the lowest scores; equals stay in the run's order.
+  function fromWorst(samples) {
+    const scoresOf = [...data.samples.orders.keys()].filter((number) => data.samples.orders[number].startsWith("worst "));
+    const keys = new Map(samples.map((sample) => {
+      const scorer = scorerOf(sample);
+      const score = scoresOf.map((number) => sample.orders.get(number)).find((value) => value !== undefined) ?? Infinity;
+      const kind = sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
+      return [sample, [kind, score]];
+    }));
+    return [...samples].sort((one, other) => {
+      const [[kind, score], [otherKind, otherScore]] = [keys.get(one), keys.get(other)];
+      return kind - otherKind || (score === otherScore ? 0 : score - otherScore);
+    });
   }
 
   // What has no such number comes last; equals stay in the run's order.
@@ -95,7 +151,7 @@
     const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
     const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
     const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "the headline"), scorers.map((name) => el("option", { value: name }, visible(name))));
-    const order = el("select", { id: "order" }, el("option", { value: "" }, "as in the run"), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));
+    const order = el("select", { id: "order" }, el("option", { value: "" }, "worst first"), el("option", { value: IN_RUN }, IN_RUN), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));
     const clear = el("button", { type: "button", id: "clear" }, "Clear filters");
     let waiting = 0;
     search.addEventListener("input", () => {
@@ -108,8 +164,8 @@
     const form = el("form", { id: "filter", role: "search", "aria-label": "Samples" },
       el("div", { class: "line" }, labelled("Search", search), clear),
       facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
-      el("div", { class: "line" }, scorers.length > 1 ? labelled("Scorer", scorer) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker),
-        data.samples.orders.length ? labelled("Order", order) : null));
+      el("div", { class: "line", id: "pickers" }, labelled("Order", order), scorers.length > 1 ? labelled("Scorer", scorer) : null, metadataPicker(),
+        facets.filter((facet) => !facet.hidden && facet.list && !facet.later).map(picker)));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       filter.text = search.value;
@@ -170,9 +226,10 @@
     clearFilters();
     filter.text = found.get("q") || "";
     chosenScorer = data.evals.some((one) => one.scorers.includes(found.get("scorer"))) ? found.get("scorer") : "";
-    if (data.samples.orders.includes(found.get("order"))) filter.order = found.get("order");
+    for (const name of found.keys()) if (name.startsWith(METADATA)) addMetadata(name.slice(METADATA.length));
+    if ([IN_RUN, ...data.samples.orders].includes(found.get("order"))) filter.order = found.get("order");
     for (const facet of facets) {
-      if (!facet.hidden && facet.values.includes(found.get(facet.name))) filter.chosen.set(facet.name, found.get(facet.name));
+      if (!facet.hidden && facet.values.includes(found.get(facet.name))) showLater(facet), filter.chosen.set(facet.name, found.get(facet.name));
     }
     if (!found.has("sample")) return undefined;
     const is = (name, value) => !found.has(name) || found.get(name) === String(value);

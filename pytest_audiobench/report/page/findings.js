@@ -22,7 +22,7 @@
   const rateCell = ([value, interval, n]) => el("td", { class: "number" }, el("strong", {}, value), el("div", { class: "small soft" }, interval), n ? el("div", { class: "small soft" }, `of ${n}`) : null);
 
   function findingTable(one) {
-    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, points", true], ["Rates, its and others'", true], ["q", true], ["Uplift on holdout", true], ["Rates, its and others'", true], ["p", true]];
+    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, points", true], ["Rate here and elsewhere", true], ["q", true], ["Uplift on holdout", true], ["Rate here and elsewhere", true], ["p", true]];
     const rows = one.rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, visible(row.part)),
       el("td", {}, tag(row.tone, `${row.mark} ${row.status}`), row.status === "untested" ? el("div", { class: "small soft" }, visible(row.why)) : null),
@@ -35,12 +35,10 @@
     return [el("h3", {}, "Most frequent phrases"), table([["Words"], ["Times", true], ["Where"]], rows)];
   }
 
-  function drawFindings() {
-    if (!data.findings.length) return;
-    byId("findings").hidden = false;
+  function drawFindings(into) {
     for (const [number, one] of data.findings.entries()) {
       const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(one.eval, one.model)), el("span", { class: "small soft" }, ` ${visible(one.metric)} ${one.rate[0]}${one.rate[1] ? ` (${one.rate[1]})` : ""}${one.rate[2] ? ` of ${one.rate[2]}` : ""}; ${one.summary}`)));
       whenOpen(box, () => [findingPlot(one), findingTable(one), el("p", { class: "small soft" }, visible(one.rule), "."), one.phrases.length ? phraseTable(one) : null]);
-      byId("findings").append(box);
+      into.append(box);
     }
   }

@@ -12,6 +12,8 @@ from importlib.resources import files
 STYLES = ("base.css", "numbers.css", "perturbations.css", "samples.css", "scenes.css")
 SCRIPTS = (
     "elements.js",
+    "sections.js",
+    "saving.js",
     "long_lists.js",
     "plots.js",
     "theme.js",
@@ -34,7 +36,9 @@ SCRIPTS = (
     "scenes.js",
     "card.js",
     "smallest_flips.js",
+    "selection.js",
     "samples.js",
+    "results.js",
     "start.js",
 )
 """One style and one script on the page, in this order."""

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
-_OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
-_OF_EVAL = ("name", "model", "mark", "verdict", "tone")
+_OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking", "protocol")
+_OF_EVAL = ("name", "model", "suite", "control", "mark", "verdict", "tone")
 _OF_BLOCK = ("scorer", "signature", "parse_rate", "unparsed", "folded")
 _OF_SUITE = ("name", "model", "evals")
 _MOST_CURVES = 120
@@ -126,11 +126,12 @@ def _content(record: RunRecord) -> dict[str, Any]:
         "several": len(view_model.aliases(record)) > 1,
         "answers": summary_footer.answers_line(record),
         "facts": [asdict(facts) for facts in summary_footer.models(record)],
-        "banners": [asdict(banner) for banner in view_model.banners(record)],
+        "banners": [asdict(banner) for banner in view_model.conditions(record)],
         "evals": [
             {
                 **{name: getattr(view, name) for name in _OF_EVAL},
                 **_members(item, _OF_ITEM),
+                "perturbation": item.perturbation.name if item.perturbation else "",
                 "checks": [asdict(check) for check in view.checks],
                 "failures": [asdict(failure) for failure in view.failures],
                 "comparisons": list(map(_scorer_comparison, view.comparisons)),
@@ -156,6 +157,8 @@ def _content(record: RunRecord) -> dict[str, Any]:
         "noise": _noise(record),
         "findings": _findings(record),
         "published": _published(record),
+        "directions": {metric.name: metric.direction for item in record.items for metric in item.metrics}
+        | {metric.name: metric.direction for suite in record.suites for metric in suite.metrics},
         "changes": None if changes is None else asdict(changes),
         "words": list(words.texts),
         "failures": FAILURES,
@@ -176,7 +179,12 @@ def _compact(figure: view_model.Figure, words: Numbered) -> list[Any]:
 def _averages(suite: view_model.Suite, words: Numbered) -> Iterator[dict[str, Any]]:
     for name, figures in suite.averages.items():
         for block, figure in figures:
-            about = {"name": f"{suite.name}, {name}", "model": suite.model, "scorer": block.title or block.scorer}
+            about = {
+                "suite": suite.name,
+                "name": f"{suite.name}, {name}",
+                "model": suite.model,
+                "scorer": block.title or block.scorer,
+            }
             yield {**about, "figure": _compact(figure, words)}
 
 
@@ -318,6 +326,7 @@ def _flips(smallest: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:
 def _has_plots(content: Mapping[str, Any]) -> bool:
     owners = (*content["evals"], *content["suites"])
     blocks = [block for owner in owners for block in owner["blocks"]]
+    measured = [owner for owner in content["evals"] if any(block["figures"] for block in owner["blocks"])]
     names = [figure[0] for block in blocks for figure in block["figures"]]
     return bool(
         content["changes"]
@@ -326,4 +335,5 @@ def _has_plots(content: Mapping[str, Any]) -> bool:
         or any(owner["comparisons"] for owner in owners)
         or any(block["groups"] for block in blocks)
         or len(names) > len(set(names))
+        or len(measured) > 1
     )

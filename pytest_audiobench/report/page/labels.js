@@ -6,7 +6,7 @@
     const moved = one.change ? one.change[row][column] : 0;
     const share = total ? number / total : 0;
     const cell = el("td", { class: `${row === column ? "right" : "wrong"}${number ? "" : " none"}`,
-      title: `${visible(one.labels[row])} read as ${visible(one.columns[column])}: ${count(number)} of ${count(total)}` },
+      title: `${visible(one.labels[row])} answered as ${visible(one.columns[column])}: ${count(number)} of ${count(total)}` },
       count(number), moved ? el("div", { class: "moved" }, signed(moved)) : null);
     // Errors are spread thin over a row, so that a tenth of it must be seen already.
     cell.style.setProperty("--share", `${Math.round(100 * (row === column ? share : Math.sqrt(share)))}%`);
@@ -27,13 +27,11 @@
     return scrolling(el("table", { class: "labels" }, el("thead", {}, head), el("tbody", {}, rows)));
   }
 
-  function drawLabels() {
+  function drawLabels(into) {
     const found = data.labels.filter((one) => one !== null);
-    if (!data.labels.length) return;
-    byId("labels").hidden = false;
-    byId("labels").append(el("p", { class: "soft" }, "A row for each true label, a column for what the headline scorer parsed. Cells are shaded by their share of the row.",
+    into.append(el("p", { class: "soft" }, "A row for each true label, a column for what the headline scorer parsed. Cells are shaded by their share of the row.",
       found.some((one) => one.change) ? " Signed numbers are the change from the baseline, on the samples that both answered." : ""));
-    byId("labels").append(...longBoxes(found, "evals", (one) => evalText(data.evals[one.item]), (one) => {
+    into.append(...longBoxes(found, "evals", (one) => evalText(data.evals[one.item]), (one) => {
       const owner = data.evals[one.item];
       const box = el("details", { open: one === found[0] }, el("summary", {}, visible(named(owner.name, owner.model)),
         el("span", { class: "small soft" }, ` ${count(one.labels.length - (one.folded ? 1 : 0) + one.folded)} labels${one.change ? `, change over ${count(one.pairs)} pairs` : ""}`)));
@@ -41,5 +39,5 @@
       return box;
     }));
     const missing = data.labels.length - found.length;
-    if (missing) byId("labels").append(el("p", { class: "small soft" }, `${count(missing)} more tables would make this page too large: pytest_audiobench.load_run(run).confusion(eval) makes them.`));
+    if (missing) into.append(el("p", { class: "small soft" }, `${count(missing)} more tables would make this page too large: pytest_audiobench.load_run(run).confusion(eval) makes them.`));
   }

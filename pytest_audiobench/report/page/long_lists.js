@@ -48,10 +48,11 @@
     return [longList(things, noun, textOf, (thing) => [boxOf(thing)], boxes), boxes].filter(Boolean);
   }
 
-  // Opens the box of a thing, which the document need not hold yet.
-  function openBox(id, thing) {
+  // Opens the box of a thing in a section, which the document need not hold yet.
+  function openBox(section, id, thing) {
+    reveal(byId(section));
     if (!byId(id)) finders.forEach((find) => find(thing));
-    byId(id).open = true;
+    reveal(byId(id));
   }
 
   const evalText = (one) => `${named(one.name, one.model)} ${one.verdict}`;

@@ -1,10 +1,9 @@
   // What changes when the same is asked again under other conditions: each batch size, dtype, kernel and side of padding.
-  function drawNoise() {
-    byId("noise").hidden = !data.noise.length;
+  function drawNoise(into) {
     for (const one of data.noise) {
-      const heads = ["Condition", "Other text, %", "Interval", "Other outcome, %", "Interval", `${one.metric} moves by`, "Interval"].map((text, place) => [text, place > 0]);
+      const heads = ["Condition", "Answers that differ, %", "Interval", "Outcomes that differ, %", "Interval", `${one.metric} moves by`, "Interval"].map((text, place) => [text, place > 0]);
       const rows = one.rows.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, visible(name)), cells.map((text) => el("td", { class: "number" }, visible(text)))));
-      byId("noise").append(el("h3", {}, visible(named(one.eval, one.model)), ` (n=${one.n})`), table(heads, rows, true));
+      into.append(el("h3", {}, visible(named(one.eval, one.model)), ` (n=${one.n})`), table(heads, rows, true));
     }
   }
 

@@ -1,32 +1,3 @@
-  const sentence = (text) => (text ? ` ${text[0].toUpperCase()}${text.slice(1)}.` : "");
-  const overallText = ({ mark }, word, counts, advice) => [el("strong", {}, `${mark}${sentence(word)}`), sentence(counts), advice ? ` ${advice}` : ""];
-
-  // As a shell reads it, so that it can be copied.
-  const shellWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
-
-  function drawHeading() {
-    const models = data.models.map((model, number) =>
-      el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
-        el("span", { class: "soft" }, [data.facts[number].device || model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
-        ["note", "judging", "speed", "time", "grounding"].filter((name) => data.facts[number][name]).map((name) =>
-          el("div", { class: "small soft" }, `${name === "grounding" ? "audio grounding" : name}: `, visible(data.facts[number][name])))));
-    const { verdict, changes } = data;
-    // What follows from the regression lines alone stands above their table.
-    const isBelow = changes && changes.verdict === verdict.word && changes.counts === verdict.counts;
-    byId("heading").append(
-      themeButton(),
-      el("h1", {}, visible(data.run), " ", tag(verdict.tone, `${verdict.mark} ${verdict.word}`.trim())),
-      facts([
-        ["Run", `${utc(data.started)} to ${utc(data.finished)}`],
-        [data.models.length === 1 ? "Model" : "Models", el("div", {}, models)],
-        ["Baseline", data.changes && data.changes.baseline.length ? el("div", {}, data.changes.baseline.map(([name, value], number) =>
-          [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null],
-        ["Command", el("code", {}, visible(data.command.map(shellWord).join(" ")))],
-      ]),
-      isBelow || ["good", "plain"].includes(verdict.tone) ? "" : el("p", { class: `banner ${verdict.tone}`, role: "note" }, overallText(verdict, verdict.word, verdict.counts, verdict.advice)),
-      ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
-  }
-
   // Beside each score: how many answers were parsed, why the others were not, and how else answers failed.
   function parseRateCell(block, owner) {
     const statuses = new Set(["unparsed", "refused", "empty", "out_of_range", "truncated"]);
@@ -37,7 +8,7 @@
 
   function toFailures(owner, text) {
     const link = el("a", { href: "#failures" }, text);
-    link.addEventListener("click", () => openBox(failuresId(owner), owner));
+    link.addEventListener("click", () => openBox("failures", failuresId(owner), owner));
     return link;
   }
 
@@ -92,45 +63,39 @@
 
   function toScorers(owner, one) {
     const link = el("a", { href: `#${scorersId(owner)}` }, visible(one.sentence));
-    link.addEventListener("click", () => openBox(scorersId(owner), owner));
+    link.addEventListener("click", () => openBox("scorers", scorersId(owner), owner));
     return el("div", {}, link);
   }
 
-  function drawVerdicts() {
-    const checked = data.evals.some((one) => one.checks.length);
+  function drawVerdicts(into) {
+    const evals = data.evals.filter((one) => one.outcome !== "skipped" || one.blocks.length);
+    const checked = evals.some((one) => one.checks.length);
     const heads = [["Eval"], ...(data.several ? [["Model"]] : []), ["Verdict"], ...FIGURE_HEADS, ["Parse rate", true],
       ...(checked ? [["Checks"]] : []), ["Scorer"]];
     const rowsOf = (one) => figureRows(one,
       (first) => first
-        ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", { class: "model" }, visible(one.model)) : null,
+        ? [el("th", { scope: "row", id: `eval-${data.evals.indexOf(one)}` }, visible(one.name)), data.several ? el("td", { class: "model" }, visible(one.model)) : null,
           el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim()))]
         : [el("td"), data.several ? el("td") : null, el("td")],
       (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null));
-    const evals = () => longTable(worstFirst(data.evals), "evals", evalText, heads, rowsOf);
-    if (!data.evals.length) byId("verdicts").append(el("p", { class: "soft" }, "No eval was run."));
-    else if (data.averages.length) byId("verdicts").append(el("details", { open: data.evals.some((one) => one.tone === "bad") }, el("summary", {}, `${data.evals.length} evals, with those of the averages`), evals()));
-    else byId("verdicts").append(...evals());
+    into.append(...(evals.length ? longTable(worstFirst(evals), "evals", evalText, heads, rowsOf) : [el("p", { class: "soft" }, "No eval was measured.")]));
   }
 
   // What a suite's file declares its number to be: it stands before the evals that it is made of.
-  function drawAverages() {
-    if (!data.averages.length) return;
-    byId("averages").hidden = false;
+  function drawAverages(into) {
     const heads = [["Average"], ...(data.several ? [["Model"]] : []), ...FIGURE_HEADS];
-    byId("averages").append(table(heads, data.averages.map(({ name, model, scorer, figure }) =>
+    into.append(table(heads, data.averages.map(({ name, model, scorer, figure }) =>
       el("tr", {}, el("th", { scope: "row" }, visible(name)), data.several ? el("td", { class: "model" }, visible(model)) : null, figureCells(figureOf(figure), scorer))), true));
   }
 
-  function drawSuites() {
-    if (!data.suites.length) return;
-    byId("suites").hidden = false;
+  function drawSuites(into) {
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Evals", true], ...FIGURE_HEADS, ["Parse rate", true], ["Scorer"]];
     const rowsOf = (suite) => figureRows(suite,
       (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", { class: "model" }, first ? visible(suite.model) : "") : null,
         el("td", { class: "number" }, first ? suite.evals : "")],
       () => null);
-    byId("suites").append(...longTable(data.suites, "suites", (suite) => named(suite.name, suite.model), heads, rowsOf));
-    drawGroups("suites", data.suites, false);
+    into.append(...longTable(data.suites, "suites", (suite) => named(suite.name, suite.model), heads, rowsOf));
+    drawGroups(into, "suites", data.suites, false);
   }
 
   function groups(blocks) {
@@ -144,33 +109,40 @@
     return open.length || folded.length ? [open.length ? table(heads, open) : null, folded] : null;
   }
 
-  function drawTroubles() {
-    const found = [];
-    const add = (text, ...children) => found.push({ text, make: () => [el("li", {}, children)] });
-    for (const note of data.notes) add(note, tag("warn", "! note"), " ", visible(note));
-    const skips = new Map();
-    for (const one of data.evals.filter((one) => one.outcome === "skipped" && one.message)) {
-      skips.set(one.message, [...(skips.get(one.message) || []), named(one.name, one.model)]);
-    }
-    for (const [message, names] of skips) {
-      add(`${names.join(", ")} ${message}`, tag("warn", "skipped"), " ", el("strong", {}, visible(names.join(", ")), ": "), longText(message, ""));
-    }
+  // Texts that differ in their numbers, their quotations, what stands in parentheses or behind a colon have one reason.
+  const headOf = (text) => text.split(/: |; /)[0];
+  const reasonOf = (text) => headOf(text).replace(/“[^”]*”|\([^()]*\)|[\d.,]+/g, "");
+
+  // What went wrong, or was remarked: {kind, tone, name, text}, those of one reason together.
+  function troubles() {
+    const found = data.notes.map((note) => ({ kind: "note", tone: "warn", mark: "! ", name: "", text: note }));
     for (const one of data.evals) {
       const name = named(one.name, one.model);
-      const title = () => el("strong", {}, visible(name), ": ");
-      if (one.message && one.outcome !== "skipped") add(`${name} ${one.message}`, tag(one.tone, one.outcome), " ", title(), longText(one.message, ""));
-      for (const error of one.errors) {
-        add(`${name} ${error.sample_id} ${error.message}`, tag("bad", "✗ error"), " ", title(), el("code", {}, visible(error.sample_id)), " ", visible(error.message));
-      }
-      for (const warning of one.warnings) add(`${name} ${warning}`, tag("warn", "! warning"), " ", title(), visible(warning));
+      if (one.message && one.outcome !== "skipped") found.push({ kind: one.outcome, tone: one.tone, mark: "", name, text: one.message });
+      for (const error of one.errors) found.push({ kind: "error", tone: "bad", mark: "✗ ", name: `${name} ${error.sample_id}`, text: error.message });
+      for (const warning of one.warnings) found.push({ kind: "warning", tone: "warn", mark: "! ", name, text: warning });
     }
-    if (!found.length) return;
-    byId("troubles").hidden = false;
-    const list = el("ul");
-    byId("troubles").append(...[longList(found, "entries", ({ text }) => text, ({ make }) => make(), list), list].filter(Boolean));
+    return [...Map.groupBy(found, (one) => `${one.kind} ${reasonOf(one.text)}`).values()];
   }
 
-  function drawDetails() {
+  const troubleLine = ({ name, text }) => [name ? el("strong", {}, visible(name), ": ") : null, longText(text, "inline")];
+
+  function troubleBox(same) {
+    const [first] = same;
+    const sign = [tag(first.tone, `${first.mark}${first.kind}`), " "];
+    if (same.length === 1) return el("li", {}, sign, troubleLine(first));
+    const box = el("details", {}, el("summary", {}, sign, `${count(same.length)} of one reason, such as `, visible(first.name), ": ", el("span", { class: "small" }, visible(headOf(first.text)))));
+    const list = el("ul");
+    whenOpen(box, () => [longList(same, "entries", ({ name, text }) => `${name} ${text}`, (one) => [el("li", {}, troubleLine(one))], list), list]);
+    return el("li", {}, box);
+  }
+
+  function drawTroubles(into) {
+    const list = el("ul", { class: "troubles" });
+    into.append(...[longList(troubles(), "entries", (same) => same.map(({ name, text }) => `${name} ${text}`).join(" "), (same) => [troubleBox(same)], list), list].filter(Boolean));
+  }
+
+  function drawDetails(into) {
     const factsOf = (one) => {
       const methods = new Map();
       for (const block of one.blocks) {
@@ -186,16 +158,18 @@
         ...Object.entries(one.hashes).map(([name, hash]) => [name.replaceAll("_", " "), el("span", { class: "mono" }, visible(String(hash)))]),
       ]);
     };
-    byId("details").append(...longBoxes(data.evals, "evals", evalText, (one) => {
+    into.append(...longBoxes(data.evals, "evals", evalText, (one) => {
       const box = el("details", {}, el("summary", {}, visible(named(one.name, one.model))));
       whenOpen(box, () => [factsOf(one)]);
       return box;
     }));
     const runtime = Object.entries(data.runtime).map(([name, value]) =>
       [name, typeof value === "object" && value !== null ? Object.entries(value).map(([key, one]) => `${key} ${one}`).join(", ") : String(value)]);
-    const models = data.models.flatMap((model) => Object.entries(model.fingerprint || {}).map(([name, value]) =>
-      [`${model.alias} ${name}`, el("span", { class: "mono" }, visible(String(value)))]));
-    byId("details").append(el("details", {}, el("summary", {}, "The run"), facts([
+    const models = data.models.flatMap((model, number) => [
+      [model.alias, [model.spec, data.facts[number].device || model.device, `batches: ${model.batching}`].join(" · ")],
+      ...["speed", "time", "judging"].filter((name) => data.facts[number][name]).map((name) => [`${model.alias} ${name}`, data.facts[number][name]]),
+      ...Object.entries(model.fingerprint || {}).map(([name, value]) => [`${model.alias} ${name}`, el("span", { class: "mono" }, visible(String(value)))])]);
+    into.append(el("details", { open: true }, el("summary", {}, "The run, its models and versions"), facts([
       ...(data.changes && data.changes.digest ? [["baseline", el("span", { class: "mono" }, visible(data.changes.digest))]] : []),
       ...Object.entries(data.hashes).map(([name, hash]) => [name.replaceAll("_", " "), el("span", { class: "mono" }, hash || "none")]),
       ...models, ...runtime].map(([name, value]) => [visible(name), value instanceof Node ? value : visible(value)]))));

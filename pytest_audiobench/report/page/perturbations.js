@@ -161,18 +161,14 @@
 
   function curveBox(own) {
     const [first] = own;
-    const box = el("div", { class: "canvas" });
-    let drawn = 0;
-    new ResizeObserver(() => {
-      const width = Math.min(Math.floor(box.clientWidth), 760);
-      if (!width || width === drawn) return;
-      drawn = width;
-      box.replaceChildren(...curvePictures(own, width));
-    }).observe(box);
+    const rows = () => own.flatMap((one) => [...(one.clean ? [{ ...one.clean, dose: "" }] : []), ...one.rows].map((row) => ({ model: one.model, metric: one.metric, family: one.family, dose: row.dose, dose_unit: one.dose_unit, unit: one.unit,
+      value: row.at, lower: row.low, upper: row.high, n: row.n, parse_rate: row.parse_rate_at })));
+    const picture = drawnFigure([el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), perturbationOwner(first)],
+      { name: `${first.metric} under ${first.family}`, draw: (width) => curvePictures(own, width), numbers: rows, widest: 760, legend: curveLegend(own), after: fewerLine(own) });
     const numbers = el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"));
     whenOpen(numbers, () => [byModel(own, (one) => perturbationTable(one, one.clean ? [one.clean, ...one.rows] : one.rows, visible(one.dose_unit) || "Dose", (row) => row.label))]);
     return el("div", { class: "curve" },
-      el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), perturbationOwner(first)), curveLegend(own), box, fewerLine(own)),
+      picture,
       el("div", { class: "over" }, byModel(own, overDoses)), numbers);
   }
 
@@ -182,20 +178,18 @@
       byModel(own, (one) => [one.rows.length ? perturbationTable(one, one.rows, "Perturbation", (row) => row.perturbation) : null, el("div", { class: "over" }, overDoses(one))]));
   }
 
-  function drawPerturbations() {
-    if (!SUMMARIES.length) return;
-    byId("perturbations").hidden = false;
-    byId("perturbations").append(el("p", { class: "soft" }, "The same samples under every perturbation, so differences are of pairs. Bands are intervals; a hollow sign has none. ",
+  function drawPerturbations(into) {
+    into.append(el("p", { class: "soft" }, "The same samples under every perturbation, so differences are of pairs. Bands are intervals; a hollow sign has none. ",
       "The dashed line is the clean perturbation, the dotted one the parse rate, a cross on it clearly fewer parsed: a refusal is no robustness."));
     const boxes = (isLeading) => [
       ofCurve(CURVES.filter((one) => one.leading === isLeading)).map(curveBox),
       ofSummary(SUMMARIES.filter((one) => one.leading === isLeading)).map(summaryBox)];
-    byId("perturbations").append(...boxes(true).flat());
+    into.append(...boxes(true).flat());
     const others = [...new Set(SUMMARIES.filter((one) => !one.leading).map((one) => (scorers.size > 1 ? `${one.metric} by ${one.scorer}` : one.metric)))];
     if (others.length) {
       const rest = el("details", {}, el("summary", {}, "Other metrics: ", visible(others.join(", "))));
       whenOpen(rest, () => boxes(false));
-      byId("perturbations").append(rest);
+      into.append(rest);
     }
-    if (MORE_CURVES) byId("perturbations").append(el("p", { class: "small soft" }, `${count(MORE_CURVES)} more curves are in run.json.`));
+    if (MORE_CURVES) into.append(el("p", { class: "small soft" }, `${count(MORE_CURVES)} more curves are in run.json.`));
   }

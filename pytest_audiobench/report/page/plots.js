@@ -21,32 +21,34 @@
     return `${text.slice(0, length)}…`;
   }
 
-  // `rows` are {label, marks}, a mark {at, low, high, most, limit, color, symbol, hollow, cells, about}; `heads` name the cells.
-  // `axis` says what is drawn, `name` is the picture's text, `zero` asks for a line at nought.
-  function dotPlot({ name, axis, heads, rows, zero }, width) {
-    const stacked = width < 40 * 16;
+  // `rows` are {label, marks}, a mark {at, low, high, most, limit, color, symbol, hollow, cells, about, beside}; `heads` name the cells.
+  // `axis` says what is drawn, `name` is the picture's text, `zero` asks for a line at nought; `whole` for an axis from 0 to 100; a `compact` plot has no cells,
+  // and a mark that is `beside` stands in the lane of the one before it.
+  function dotPlot({ name, axis, heads, rows, zero, compact, whole }, width) {
+    const stacked = !compact && width < 40 * 16;
     const marks = rows.flatMap((row) => row.marks);
-    const columns = stacked ? [] : heads.map((head, place) => Math.max(...[head, ...marks.map((mark) => mark.cells[place])].map((text) => textWidth(text, true))) + 18);
-    const left = stacked ? 2 : Math.min(Math.max(...rows.map((row) => textWidth(row.label))) + 18, width * 0.36);
+    const columns = stacked || compact ? [] : heads.map((head, place) => Math.max(...[head, ...marks.map((mark) => mark.cells[place])].map((text) => textWidth(text, true))) + 18);
+    const left = stacked ? 2 : Math.min(Math.max(...rows.map((row) => textWidth(row.label))) + 18, width * (compact ? 0.44 : 0.36));
     const right = stacked ? 2 : columns.reduce((sum, one) => sum + one, 6);
     const labels = [];
     const ends = columns.map((_, place) => columns.slice(place + 1).reduce((sum, one) => sum + one, 0));
     const written = [];
     let y = 0;
     for (const row of rows) {
-      const beside = stacked ? y + LABEL_LINE / 2 : y + 4 + row.marks.length * LANE / 2;
+      const beside = stacked ? y + LABEL_LINE / 2 : y + 4 + row.marks.filter((mark) => !mark.beside).length * LANE / 2;
       labels.push({ y: beside, text: shortened(row.label, (stacked ? width * 0.66 : left) - 12), full: row.label });
       if (stacked && row.marks.length === 1) written.push({ y: beside, text: row.marks[0].cells[0] });
       y += stacked ? LABEL_LINE : 4;
       for (const mark of row.marks) {
-        mark.y = y + LANE / 2;
-        y += LANE;
+        mark.y = y + (mark.beside ? -LANE / 2 : LANE / 2);
+        y += mark.beside ? 0 : LANE;
       }
       y += 4;
     }
-    const top = stacked ? 4 : 24;
+    const top = stacked || compact ? 4 : 24;
     const known = marks.flatMap((mark) => [mark.at, mark.low, mark.high, mark.most, mark.limit]).filter((value) => value !== null && value !== undefined);
     if (zero) known.push(0);
+    if (whole) known.push(0, 100);
     let [from, to] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
     if (from === to) [from, to] = [from - (Math.abs(from) / 10 || 1), to + (Math.abs(to) / 10 || 1)];
     const texts = (anchor, weight) => ({ y: "y", text: "text", fontSize: 12, fill: "var(--ink)", fontWeight: weight, lineAnchor: "middle", stroke: "var(--ground)", strokeWidth: 4, ...anchor });
@@ -94,19 +96,30 @@
     return one;
   }
 
-  // A figure that is drawn when it is first seen, and again when it has another width.
-  function plotFigure(title, spec, series) {
+  // Every figure is made here: it is drawn when it is first seen and whenever its width changes, and can be taken away:
+  // `numbers` gives what it draws as objects, a row each; without them it is a table's menu.
+  const figures = [];
+  function drawnFigure(caption, { name, draw, numbers, widest, legend = null, after = null }) {
     const box = el("div", { class: "canvas" });
-    const kept = { ...spec, rows: spec.rows.slice(0, MOST_ROWS) };
     let drawn = 0;
-    new ResizeObserver(() => {
-      const width = Math.min(Math.floor(box.clientWidth), 1000);
+    const redraw = () => {
+      const width = Math.min(Math.floor(box.clientWidth), widest);
       if (!width || width === drawn) return;
       drawn = width;
-      box.replaceChildren(dotPlot(kept, width));
-    }).observe(box);
+      box.replaceChildren(...[draw(width)].flat());
+    };
+    figures.push(redraw);
+    new ResizeObserver(redraw).observe(box);
+    return el("figure", { class: "plot" }, el("figcaption", {}, caption), saveMenu(name, numbers, box), legend, box, after);
+  }
+  window.addEventListener("beforeprint", () => { for (const redraw of figures) redraw(); });
+
+  function plotFigure(title, spec, series) {
+    const kept = { ...spec, rows: spec.rows.slice(0, MOST_ROWS) };
     const legend = series && series.length > 1
       ? el("ul", { class: "legend" }, series.map((label, number) => el("li", {}, sign(look(number)), " ", visible(label)))) : null;
-    return el("figure", { class: "plot" }, el("figcaption", {}, title), legend, box,
-      spec.rows.length > MOST_ROWS ? el("p", { class: "small soft" }, `The first ${MOST_ROWS} of ${count(spec.rows.length)} are drawn; the table has all.`) : null);
+    const numbers = () => spec.rows.flatMap((row) => row.marks.map((mark) => ({ row: row.label, series: mark.series || "", value: mark.at, lower: mark.low, upper: mark.high,
+      ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval"].includes(head) ? [] : [[head, mark.cells[place]]]))) })));
+    return drawnFigure(title, { name: spec.name, draw: (width) => dotPlot(kept, width), numbers, widest: 1000, legend,
+      after: spec.rows.length > MOST_ROWS ? el("p", { class: "small soft" }, `The first ${MOST_ROWS} of ${count(spec.rows.length)} are drawn; the table has all.`) : null });
   }

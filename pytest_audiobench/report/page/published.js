@@ -11,10 +11,8 @@
     return table([["Published"], ["Value", true], ["By"], ["Here", true], ["Interval", true], ["By"], ["Conditions and source"]], rows, true);
   }
 
-  function drawPublished() {
-    if (!data.published.length) return;
-    byId("published").hidden = false;
+  function drawPublished(into) {
     const boxes = el("div");
     const things = [...Map.groupBy(data.published, (one) => named(one.eval, one.model))];
-    byId("published").append(...[longList(things, "evals", ([name]) => name, ([name, values]) => [el("h3", {}, visible(name)), publishedTable(values)], boxes), boxes].filter(Boolean));
+    into.append(...[longList(things, "evals", ([name]) => name, ([name, values]) => [el("h3", {}, visible(name)), publishedTable(values)], boxes), boxes].filter(Boolean));
   }

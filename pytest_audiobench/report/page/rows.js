@@ -14,6 +14,7 @@
       this.orders = new Map(orders);
       this.words = null;
       this.sounds = [];
+      this.isMarked = false;
     }
 
     get eval() { return data.evals[this.item]; }

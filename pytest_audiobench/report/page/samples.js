@@ -4,7 +4,7 @@
   // Browsers refuse to have the address changed as fast as keys repeat.
   const ADDRESS_MS = 200;
   const KEYS = [["j or ↓", "the next sample"], ["k or ↑", "the one before"], ["Enter", "go to the sample's card"], ["Escape", "back to the list"],
-    ["p", "play, or stop, the sample's sound"], ["/", "search"], ["?", "these keys"]];
+    ["p", "play, or stop, the sample's sound"], ["m", "mark the sample, or take the mark away"], ["/", "search"], ["?", "these keys"]];
   const isNarrow = () => window.matchMedia("(max-width: 60rem)").matches;
   let open = null;
   let place = -1;
@@ -33,7 +33,7 @@
     const sample = matching[number];
     const scorer = scorerOf(sample);
     const row = el("div", { class: "row", role: "option", id: `row-${number}`, "aria-selected": String(number === place), "aria-posinset": number + 1, "aria-setsize": matching.length },
-      el("div", { class: "first" }, changeTag(sample), outcome(sample, true), failureTags(failuresOf(sample, scorer), scorer && scorer.status).slice(0, 2),
+      el("div", { class: "first" }, sample.isMarked ? el("span", { class: "star", title: "marked" }, "★") : null, changeTag(sample), outcome(sample, true), failureTags(failuresOf(sample, scorer), scorer && scorer.status).slice(0, 2),
         el("span", { class: "id mono" }, visible(sample.id)), sample.sounds.length ? el("span", { title: "its sound is on this page" }, "♪") : null,
         data.evals.length > 1 ? el("span", { class: "soft of" }, visible(named(sample.eval.name, sample.eval.model)), data.epochs > 1 ? ` · ${sample.epoch + 1}` : "") : null),
       el("div", { class: "second", dir: "auto" }, snippet(sample)));
@@ -59,6 +59,7 @@
     byId("rows").style.height = `${matching.length * ROW_PX}px`;
     byId("place").textContent = matching.length < all.length ? `${count(matching.length)} of ${count(all.length)} samples` : `${count(all.length)} samples`;
     byId("none").hidden = matching.length > 0;
+    showSelection();
     byId("list").scrollTop = Math.max(0, place) * ROW_PX;
     if (place < 0) show(0, false);
     else drawRows();
@@ -126,6 +127,7 @@
     else if (event.key === "/") { byId("samples").scrollIntoView(); byId("search").focus(); }
     else if (event.key === "?") byId("keys").showModal();
     else if (event.key === "p") playOrStop(byId("card"));
+    else if (event.key === "m" && open) byId("card").querySelector(".mark").click();
     else return;
     event.preventDefault();
   }
@@ -154,13 +156,13 @@
     byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or read the page.`) : "");
   }
 
-  function drawSamples() {
+  function drawSamples(into) {
     const keys = el("button", { type: "button", class: "expand" }, "Keys (?)");
     const list = el("div", { id: "list", role: "listbox", tabindex: "0", "aria-label": "Samples" }, el("div", { id: "rows", role: "presentation" }),
       el("p", { id: "none", class: "soft", hidden: true }, "No sample matches."));
-    byId("samples").append(...[leftOut(), data.samples.sound_note ? el("p", { class: "small soft", id: "sound-note" }, data.samples.sound_note) : null,
+    into.append(...[leftOut(), data.samples.sound_note ? el("p", { class: "small soft", id: "sound-note" }, data.samples.sound_note) : null,
       el("p", { id: "missing", class: "banner warn", role: "alert", hidden: true }, "The sample that this address names is not on the page: look for it in predictions.jsonl."),
-      drawFilters(), el("div", { id: "browser" }, el("div", { id: "found" }, el("div", { class: "line" }, el("output", { id: "place" }), keys), list), el("div", { id: "card" })),
+      drawFilters(), selectionBox(), el("div", { id: "browser" }, el("div", { id: "found" }, el("div", { class: "line" }, el("output", { id: "place" }), keys), list), el("div", { id: "card" })),
       keysBox(), el("div", { id: "printed" })].filter(Boolean));
     keys.addEventListener("click", () => byId("keys").showModal());
     list.addEventListener("scroll", drawRows, { passive: true });
@@ -169,6 +171,7 @@
     window.addEventListener("hashchange", () => { if (!location.hash || location.hash.includes("=")) follow(); });
     window.addEventListener("beforeprint", drawPrinted);
     window.addEventListener("afterprint", () => byId("printed").replaceChildren());
+    readMarks();
     follow();
     if (isNamed) byId(isNarrow() ? "card" : "samples").scrollIntoView();
   }

@@ -28,13 +28,11 @@
   const compared = [...data.suites, ...data.evals].filter((owner) => owner.comparisons.length);
   const scorersId = (owner) => `scorers-${compared.indexOf(owner)}`;
 
-  function drawScorers() {
-    if (!compared.length) return;
-    byId("scorers").hidden = false;
-    byId("scorers").append(el("p", { class: "soft" }, "One set of answers, read by several scorers: what differs between two rows is the scorer alone. ",
+  function drawScorers(into) {
+    into.append(el("p", { class: "soft" }, "The same answers by several scorers: what differs between two rows is the scorer alone. ",
       "Lines are intervals; the diamond is the scorer that the others are compared with."));
     const nameOf = (owner) => named(owner.name, owner.model) + (data.suites.includes(owner) ? " (pooled)" : "");
-    byId("scorers").append(...longBoxes(compared, "evals and suites", nameOf, (owner) => {
+    into.append(...longBoxes(compared, "evals and suites", nameOf, (owner) => {
       const box = el("details", { id: scorersId(owner), open: owner === compared[0] },
         el("summary", {}, visible(nameOf(owner)), owner.comparisons.filter((one) => one.leading).map((one) => el("div", { class: "small soft" }, visible(one.sentence)))));
       whenOpen(box, () => [
@@ -70,14 +68,12 @@
       own.length ? button : el("p", { class: "small soft" }, "None of them is on this page: see predictions.jsonl."));
   }
 
-  function drawFailures() {
+  function drawFailures(into) {
     const some = data.evals.map((one, item) => ({ one, item })).filter(({ one }) => one.failures.length);
-    if (!some.length) return;
-    byId("failures").hidden = false;
-    byId("failures").append(el("p", { class: "soft" }, "How answers failed, whatever the score makes of it, and the headline's numbers without each class. ",
+    into.append(el("p", { class: "soft" }, "How answers failed, whatever the score makes of it, and the headline's numbers without each class. ",
       "An answer may fall into several."));
     const things = new Map(some.map(({ one, item }) => [one, item]));
-    byId("failures").append(...longBoxes([...things.keys()], "evals", (one) => `${evalText(one)} ${one.failureSentence}`, (one) => {
+    into.append(...longBoxes([...things.keys()], "evals", (one) => `${evalText(one)} ${one.failureSentence}`, (one) => {
       const box = el("details", { id: failuresId(one), open: some.length === 1 }, el("summary", {}, visible(named(one.name, one.model)), el("div", { class: "small soft" }, visible(one.failureSentence))));
       // Drawn when it is opened: the examples of a hundred evals are many texts.
       whenOpen(box, () => [failureTable(one.failures), ...one.failures.map((failure) => failureExamples(things.get(one), failure))]);

@@ -32,16 +32,18 @@
   const MOST_PLOTS = 4;
   const openBlocks = (owner) => owner.blocks.filter((block) => !block.folded);
 
-  function drawScores() {
+  function scoreEntries() {
     const entries = (owners, pooled) => owners.flatMap((owner) => openBlocks(owner).flatMap((block) => block.figures.map((figure) =>
       ({ label: owner.name + (pooled ? " (pooled)" : ""), model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled }))));
-    const found = byMetric([...entries(data.evals, false), ...entries(data.suites, true)]);
-    if (!found.length) return;
-    byId("scores").hidden = false;
+    return byMetric([...entries(data.evals, false), ...entries(data.suites, true)]);
+  }
+
+  function drawScores(into) {
+    const found = scoreEntries();
     const first = new Set(data.evals.flatMap((one) => openBlocks(one).slice(0, 1).flatMap((block) => block.figures.slice(0, 1).map(([metric]) => metric))));
     const leading = found.filter(({ metric }) => first.has(metric));
     const others = found.filter(({ metric }) => !first.has(metric));
-    byId("scores").append(
+    into.append(
       el("p", { class: "soft" }, "Lines are intervals; a hollow sign has none, and its reason stands in the table. ", data.suites.length ? "Diamonds are suites, pooled over their samples." : ""),
       el("div", { class: "plots" }, leading.map((one) => scorePlot(one, "by eval"))),
       others.length ? el("details", {}, el("summary", {}, "Other metrics: ", [...new Set(others.map(({ metric }) => visible(metric)))].join(", ")),
@@ -49,13 +51,12 @@
   }
 
   // The groups of evals (or suites) of one name, whichever model did them, in one place that is filled when it is opened.
-  function drawGroups(id, owners, open) {
+  function drawGroups(into, id, owners, open) {
     const names = new Map();
     for (const owner of owners.filter((one) => one.blocks.some((block) => block.groups.length))) names.set(owner.name, [...(names.get(owner.name) || []), owner]);
     if (!names.size) return;
-    byId(id).hidden = false;
     const things = [...names].map(([name, own], number) => ({ name, own, number }));
-    byId(id).append(...longBoxes(things, id === "suites" ? id : "evals", ({ name }) => name, ({ name, own, number }) => {
+    into.append(...longBoxes(things, id === "suites" ? id : "evals", ({ name }) => name, ({ name, own, number }) => {
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
         ({ label: group, model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled: false }))));
       const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));

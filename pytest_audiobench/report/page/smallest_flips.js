@@ -24,16 +24,14 @@
       flip.sounds.length ? soundsOf(flip) : null);
   }
 
-  function drawFlips() {
-    if (!data.flips.length) return;
-    byId("flips").hidden = false;
-    byId("flips").append(el("p", { class: "soft" }, "For each data set and family of perturbations the easiest dose at which any answer becomes another option than the one it is compared with (to the clean clip, or with the reasoning as it was), both parsed, and the samples that flip there."));
+  function drawFlips(into) {
+    into.append(el("p", { class: "soft" }, "For each data set and family of perturbations the easiest dose at which any answer becomes another option than the one it is compared with (to the clean clip, or with the reasoning as it was), both parsed, and the samples that flip there."));
     for (const [number, one] of data.flips.entries()) {
       const box = el("details", { open: number === 0 }, el("summary", {}, `${visible(one.family)} at ${visible(one.dose)}`,
         el("span", { class: "small soft" }, ` ${visible(named(one.of, one.model))} · ${visible(one.perturbation)} · ${count(one.count)} of ${count(one.n)} samples flip`)));
       whenOpen(box, () => [el("ul", { class: "flips" }, one.flips.map(flipLine)),
         one.count > one.flips.length ? el("p", { class: "small soft" }, `${count(one.count - one.flips.length)} more: scored_predictions.jsonl, where flipped is 1.`) : null,
         one.flips.some((flip) => flip.sounds.length) ? null : el("p", { class: "small soft" }, "None of them can be heard here: --ab-report-audio=flips, or all, puts sounds on this page where the audio is on the machine that asks.")]);
-      byId("flips").append(box);
+      into.append(box);
     }
   }

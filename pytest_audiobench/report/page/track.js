@@ -56,15 +56,9 @@
   const axisText = (curve) => [visible(curve.metric), curve.unit ? `, ${visible(curve.unit)}` : "", ` (${curve.direction} is better)`].join("");
 
   function curveFigure(curve) {
-    const box = el("div", { class: "canvas" });
-    let drawn = 0;
-    new ResizeObserver(() => {
-      const width = Math.min(Math.floor(box.clientWidth), 900);
-      if (!width || width === drawn) return;
-      drawn = width;
-      box.replaceChildren(curvePlot(curve, width));
-    }).observe(box);
-    return el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, visible(curve.owner)), el("br"), el("span", { class: "soft" }, axisText(curve), " by ", visible(curve.scorer))), box);
+    const numbers = () => curveMarks(curve).map((mark) => ({ run: data.points[mark.place].label, step: byStep ? data.points[mark.place].step : "", finished: data.points[mark.place].finished, value: mark.at, lower: mark.low, upper: mark.high, n: mark.n }));
+    return drawnFigure([el("strong", {}, visible(curve.owner)), el("br"), el("span", { class: "soft" }, axisText(curve), " by ", visible(curve.scorer))],
+      { name: curve.name, draw: (width) => curvePlot(curve, width), numbers, widest: 900 });
   }
 
   const verdictTag = (drop) => tag(VERDICTS[drop.status] || "plain", `${drop.mark} ${drop.status}`);
@@ -145,6 +139,5 @@
   drawCurves();
   drawNumbers();
   drawRuns();
-  byId("contents").append(el("ul", {}, [...document.querySelectorAll("main > section:not([hidden])")].map((one) =>
-    el("li", {}, el("a", { href: `#${one.id}` }, one.querySelector("h2").textContent)))));
+  drawContents();
   byId("footer").append("Written by pytest-audiobench. A drop is positive where the later run is worse, of shares in points.");

@@ -1,0 +1,72 @@
+"""The pictures of the report in this folder, made of real runs of the bundled evals.
+
+``python docs/images/make.py [FOLDER]`` runs ``pytest evals`` with the bundled listener and the gate of two bundled
+checkpoints (three minutes on two cores), opens their pages in headless Chromium and takes the pictures anew. The runs
+stay in FOLDER, where there is one, and are not asked again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+IMAGES = Path(__file__).parent
+ROOT = IMAGES.parent.parent
+CHECKPOINTS = "hf:fixtures/checkpoints"
+
+
+def runs(folder: Path) -> None:
+    """The runs ``evals``, ``good`` and ``poor`` under ``folder``; ``poor`` is compared with ``good``, and regresses."""
+    own = [f"--ab-reports={folder}", f"--ab-store={folder / 'store.sqlite'}", "-q", "-p", "no:cacheprovider"]
+    baseline = folder / "main.json"
+    pytest, verb = [sys.executable, "-m", "pytest"], [sys.executable, "-m", "pytest_audiobench.cli"]
+    bundled = [*pytest, "evals/test_bundled.py", *own, "--ab-report-audio=flips"]
+    steps = {
+        "evals": [*pytest, "evals", *own, "--ab-run=evals"],
+        "good": [*bundled, f"--ab-model=good={CHECKPOINTS}/good", "--ab-run=good"],
+        "main.json": [*verb, "baseline", "update", str(folder / "good"), "--text", "--out", str(baseline)],
+        "poor": [*bundled, f"--ab-model=poor={CHECKPOINTS}/poor", "--ab-run=poor", f"--ab-baseline={baseline}"],
+    }
+    for name, command in steps.items():
+        if not (folder / name).exists():
+            # The gate fails, as it should.
+            subprocess.run(command, cwd=ROOT, check=name != "poor")
+
+
+def pictures(folder: Path, browser: Any) -> None:
+    def opened(run: str, height: int) -> Any:
+        page = browser.new_page(viewport={"width": 1400, "height": height}, color_scheme="light")
+        page.goto((folder / run / "report.html").resolve().as_uri())
+        page.locator("#results svg[role=img]").first.wait_for()
+        return page
+
+    opened("evals", 900).screenshot(path=IMAGES / "results.png")
+    opened("poor", 900).screenshot(path=IMAGES / "gate.png")
+    page = opened("poor", 960)
+    for facet, value in (("Sound", "on this page"), ("Since the baseline", "worse")):
+        page.get_by_role("group", name=facet).get_by_role("button", name=value).click()
+    page.locator("canvas.sound[data-drawn]").first.wait_for()
+    page.locator("#samples").scroll_into_view_if_needed()
+    page.evaluate("document.getElementById('samples').scrollIntoView()")
+    page.screenshot(path=IMAGES / "report.png")
+
+
+def main() -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with tempfile.TemporaryDirectory() as made, sync_playwright() as playwright:
+        folder = Path(sys.argv[1] if len(sys.argv) > 1 else made).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        runs(folder)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        pictures(folder, browser)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

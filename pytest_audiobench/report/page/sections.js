@@ -1,0 +1,57 @@
+  // The parts of the page under their headings. What is folded is drawn when it is first open.
+  function section(id, title, draw, { folded = false, open = false, about = "" } = {}) {
+    const head = el("h2", { id: `${id}-title` }, title);
+    const box = el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" });
+    byId("main").append(box);
+    if (!folded) {
+      box.append(head);
+      draw(box);
+      return;
+    }
+    const body = el("div", { class: "body" });
+    const fold = el("details", { class: "fold", open }, el("summary", {}, head, about ? el("span", { class: "small soft" }, about) : null), body);
+    box.append(fold);
+    whenOpen(fold, () => { draw(body); return []; });
+  }
+
+  // Opens whatever is folded around a part of the page, now and not when the browser gets to it.
+  function reveal(part) {
+    for (let fold = part && (part.closest("details") || part.querySelector(":scope > details.fold")); fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+      fold.dispatchEvent(new Event("toggle"));
+    }
+  }
+
+  function revealAddress() {
+    const part = location.hash.length > 1 && !location.hash.includes("=") ? byId(decodeURIComponent(location.hash.slice(1))) : null;
+    if (!part) return;
+    reveal(part);
+    part.scrollIntoView();
+  }
+
+  window.addEventListener("hashchange", revealAddress);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link && link.hash.length > 1 && !link.hash.includes("=")) reveal(byId(decodeURIComponent(link.hash.slice(1))));
+  });
+
+  // Paper has every part, and the page is as it was afterwards.
+  let opened = [];
+  function openAll() {
+    opened = [...document.querySelectorAll("details.fold:not([open]), details.banner:not([open])")];
+    opened.forEach(reveal);
+  }
+  window.addEventListener("beforeprint", openAll);
+  window.addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
+
+  function drawContents() {
+    const all = el("button", { type: "button", class: "expand" }, "Open all");
+    all.addEventListener("click", openAll);
+    const parts = [...document.querySelectorAll("main > section:not([hidden])")];
+    const isFolded = (one) => one && one.querySelector(":scope > details.fold:not([open])");
+    // Those that are folded stand below each other anyhow: the first of them is enough.
+    const links = parts.filter((one, number) => !isFolded(one) || !isFolded(parts[number - 1]))
+      .map((one) => el("li", {}, el("a", { href: `#${one.id}` }, isFolded(one) ? "All numbers" : one.querySelector("h2").textContent)));
+    byId("contents").append(el("ul", {}, links, parts.some(isFolded) ? el("li", {}, all) : null));
+  }
+
