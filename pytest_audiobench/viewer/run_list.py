@@ -112,7 +112,17 @@ class RunList:
                 row, evals = _finished_row(name, record), (item.eval for item in record.items)
         # Whatever a stranger's file makes of a reader, the list of the others is shown.
         except (AudiobenchError, OSError, ValueError, TypeError) as error:
-            row, evals = _row(name, "broken", _changed(path), word="unreadable", tone="warn", error=str(error).replace(f"{path}/", "")), ()
+            row, evals = (
+                _row(
+                    name,
+                    "broken",
+                    _changed(path),
+                    word="unreadable",
+                    tone="warn",
+                    error=str(error).replace(f"{path}/", ""),
+                ),
+                (),
+            )
         texts = (row["name"], row["started"], row["command"], row["word"], row["state"], *row["specs"], *row["models"])
         return _Entry(mark, row, "\n".join(dict.fromkeys([*texts, *row["suites"], *evals])).lower())
 

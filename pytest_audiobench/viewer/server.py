@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -76,7 +77,7 @@ class Viewer(ThreadingHTTPServer):
 
         self._drawn = self._drawn or tempfile.TemporaryDirectory(prefix="audiobench-view-")
         found = (folder / RECORD).stat()
-        place = Path(self._drawn.name) / digest([str(folder), found.st_mtime_ns, found.st_size])[:32]
+        place = Path(self._drawn.name) / digest([str(folder), str(found.st_mtime_ns), found.st_size])[:32]
         if not (place / PAGE).is_file():
             place.mkdir(exist_ok=True)
             for name in (*LINE_FILES.values(), COMPARED_FILE):
@@ -97,7 +98,9 @@ class Viewer(ThreadingHTTPServer):
             raise UsageError(f"{len(names)} runs are too many for a page: choose {MOST_COMPARED} at most")
         folders = [str(self.runs.find(name)) for name in dict.fromkeys(names)]
         with collector_paused():
-            return page(compare(contenders(folders, self.runs.folder, model, evals), Selection(), Rules()))
+            named = contenders(folders, self.runs.folder, model, evals)
+            by_name = [replace(each, source=each.folder.name) if each.folder else each for each in named]
+            return page(compare(by_name, Selection(), Rules()))
 
     def tracked(self, names: Sequence[str], model: str, evals: str, order: str) -> list[bytes]:
         """The page of ``audiobench track`` over the runs ``names``, or over all. Raises UsageError as that does."""
