@@ -56,9 +56,14 @@ class RunList:
         """The runs' folders by name. A link that leads out of the folder is none."""
         if _is_run(self.folder):
             return {self.folder.name: self.folder}
+        found = {}
         with os.scandir(self.folder) as entries:
-            paths = [self.folder / entry.name for entry in entries if entry.is_dir()]
-        return {path.name: path for path in paths if _is_run(path) and path.resolve().is_relative_to(self.folder)}
+            for entry in entries:
+                path = self.folder / entry.name
+                inside = not entry.is_symlink() or path.resolve().is_relative_to(self.folder)
+                if inside and entry.is_dir() and _is_run(path):
+                    found[entry.name] = path
+        return found
 
     def find(self, name: str) -> Path:
         """The folder of the run ``name``. Raises UsageError where there is none, or where a link in it leads away."""
