@@ -48,7 +48,7 @@ class RunList:
     """The runs of ``folder``: those in it, or the one that it is."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
+        self.folder, self._named = folder.resolve(), str(folder)
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
 
@@ -103,7 +103,7 @@ class RunList:
                 self._entries[name] = self._read(name, path, mark)
         words = search.lower().split()
         found = [entry.row for entry in self._entries.values() if all(word in entry.words for word in words)]
-        return {"folder": str(self.folder), "runs": found, "all": len(folders), "unread": unread}
+        return {"folder": self._named, "runs": found, "all": len(folders), "unread": unread}
 
     def _read(self, name: str, path: Path, mark: _Mark | None) -> _Entry:
         evals: Iterable[str]

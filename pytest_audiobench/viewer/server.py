@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import AudiobenchError, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.identity import digest
 from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
@@ -58,6 +58,9 @@ class Viewer(ThreadingHTTPServer):
         self.lock = threading.Lock()
         """Of what reads samples: two comparisons at once would only take twice the memory."""
         self._drawn: tempfile.TemporaryDirectory[str] | None = None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that went away is no news."""
 
     @property
     def address(self) -> str:
@@ -121,6 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: Viewer
     server_version, sys_version = "audiobench", ""
     timeout = 60
+    _begun = False
+    """Whether an answer is under way, behind whose beginning no other can be sent."""
 
     def do_GET(self) -> None:
         """Answer, or say in a sentence why not."""
@@ -129,10 +134,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.FORBIDDEN, _TEXT, [b"This server answers its own pages alone.\n"])
             else:
                 self._answer()
-        except UsageError as error:
-            self._sentence(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+        except (ConnectionError, TimeoutError):
             self.close_connection = True
+        except (AudiobenchError, OSError, ValueError) as error:
+            self._sentence(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
         # A run may be a stranger's, or change while it is read.
         except Exception as error:
             self._sentence(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
@@ -171,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
                     query.get("run", []), value("model", ""), value("eval", "*"), value("order", "step")
                 )
             self._send(HTTPStatus.OK, _HTML, chunks)
-        elif steps[0] == "run" and len(steps) == 3 and steps[2] in ("", "live.json"):
+        elif len(steps) == 3 and steps[0] == "run" and steps[2] in ("", "live.json"):
             self._run(steps[1], is_data=bool(steps[2]))
         else:
             self._sentence(HTTPStatus.NOT_FOUND, "There is no such page.")
@@ -195,6 +200,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, _HTML, [before, encoded(escaped_json(_encode(content))), after])
 
     def _sentence(self, status: HTTPStatus, sentence: str) -> None:
+        if self._begun:
+            self.close_connection = True
+            return
         self._page(_ERROR, "Not shown", {"error": sentence}, status)
 
     def _data(self, content: dict[str, Any]) -> None:
@@ -218,6 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.writelines(chunks)
 
     def _head(self, status: HTTPStatus, kind: str, size: int, policy: str, tag: str = "") -> None:
+        self._begun = True
         self.send_response(status)
         headers = {
             "Content-Type": kind,

@@ -30,7 +30,7 @@
   const COLUMNS = [["Compare"], ["Run", "name"], ["Verdict", "state"], ["Started", "started"], ["Models", "models"], ["Suites", "suites"], ["Samples", "n"], ["Scores", "score"]];
 
   const few = (texts, most) => [texts.slice(0, most).join(", "), texts.length > most ? el("span", { class: "soft" }, ` and ${count(texts.length - most)} more`) : null];
-  const scoreLine = (run) => (score) => el("li", {}, run.scores.length > 1 || run.suites.length > 1 ? `${score.name} ` : "", run.models.length > 1 ? `${score.model} ` : "",
+  const scoreLine = (run) => (score) => el("li", {}, run.scores.some((one) => one.name !== score.name) ? `${score.name} ` : "", run.models.length > 1 ? `${score.model} ` : "",
     el("span", { class: "soft" }, `${score.metric} `), el("span", { class: "nowrap" }, el("strong", {}, score.value), score.interval ? el("span", { class: "small soft" }, ` [${score.interval}]`) : null));
 
   function progressBar(run) {
