@@ -50,6 +50,7 @@ class Viewer(ThreadingHTTPServer):
     """Serves the runs of ``folder``; ``port`` 0 takes a free one. Close it, which removes what it had to draw."""
 
     daemon_threads = True
+    _drawn: tempfile.TemporaryDirectory[str] | None = None
 
     def __init__(self, folder: Path, port: int) -> None:
         super().__init__((HOST, port), _Handler)
@@ -57,7 +58,6 @@ class Viewer(ThreadingHTTPServer):
         self.names = {f"{host}:{self.server_port}" for host in (HOST, "localhost", "[::1]")}
         self.lock = threading.Lock()
         """Of what reads samples: two comparisons at once would only take twice the memory."""
-        self._drawn: tempfile.TemporaryDirectory[str] | None = None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: a browser that went away is no news."""
