@@ -50,13 +50,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 when a line regressed, with 6 when none did and something could not be compared",
     )
     add_output(parser)
-    add("--out", metavar="FILE", type=place, help="write it into this file")
+    add("--out", metavar="FILE", type=place, help="write it into this file; a page: x.html")
 
 
 def run(args: argparse.Namespace) -> int:
     """0; with --gate 1 when a line regressed, 6 when none did and something could not be compared."""
     from pytest_audiobench.comparison.comparison import Rules, compare
     from pytest_audiobench.comparison.comparison_lines import NONE, Selection
+    from pytest_audiobench.comparison.comparison_page import write_page
     from pytest_audiobench.comparison.comparison_text import remarks, text
     from pytest_audiobench.comparison.contenders import contenders
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
@@ -69,5 +70,11 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         named = contenders([local(side) for side in args.sides], args.reports, args.model, args.eval, terms)
         comparison = compare(named, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
-    put(text(comparison, args.format), remarks(comparison) if args.format in ("csv", "json") else (), args.out)
+    if page := args.out is not None and args.out.suffix.lower() in (".html", ".htm"):
+        write_page(args.out, comparison)
+    put(
+        text(comparison, args.format),
+        remarks(comparison) if args.format in ("csv", "json") else (),
+        None if page else args.out,
+    )
     return comparison.exit_status() if args.gate else 0

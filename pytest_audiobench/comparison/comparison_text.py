@@ -123,18 +123,18 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
 
 def _table(comparison: Comparison) -> Iterator[str]:
     yield from _heading(comparison)
-    blocks = [(_name(line), list(_rows_of(comparison, line))) for line in comparison.lines]
+    blocks = [(line_name(line), list(_rows_of(comparison, line))) for line in comparison.lines]
     yield from table_cells.table_lines(_HEAD, _INTERVALS, blocks)
     yield ""
     yield from curve_table(comparison.contenders, comparison.curves)
     yield from finding_table(comparison.contenders, comparison.findings)
-    sentences = list(_sentences(comparison))
-    for mark, sentence in sentences[:_MOST_SENTENCES]:
+    said = list(sentences(comparison))
+    for mark, sentence in said[:_MOST_SENTENCES]:
         yield from wrapped(f"{mark} {sentence}", "  ")
-    if len(sentences) > _MOST_SENTENCES:
-        yield f"… and {len(sentences) - _MOST_SENTENCES} more; --format csv has all"
+    if len(said) > _MOST_SENTENCES:
+        yield f"… and {len(said) - _MOST_SENTENCES} more; --format csv has all"
     yield from wrapped(_counts(comparison))
-    for line in _perturbations(comparison):
+    for line in sample_remarks(comparison):
         yield from wrapped(line)
     for note in comparison.notes:
         yield from wrapped(f"note: {note}", "  ")
@@ -147,11 +147,12 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         yield from wrapped(f"{each.letter.ljust(letters)}  {', '.join(filter(None, about))}", "   ")
     for line in comparison.heading:
         yield from wrapped(line)
-    yield from wrapped(_rules(comparison))
+    yield from wrapped(rules_text(comparison))
     yield ""
 
 
-def _rules(comparison: Comparison) -> str:
+def rules_text(comparison: Comparison) -> str:
+    """What the columns hold, and how strict the tests are."""
     rules = comparison.rules
     level = f"{rules.alpha:g}" + (f" / {comparison.comparisons}" if comparison.comparisons > 1 else "")
     return (
@@ -161,18 +162,20 @@ def _rules(comparison: Comparison) -> str:
     )
 
 
-def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """What regressed, improved or could not be compared, each with its mark."""
     for line in comparison.lines:
         for at, regression in enumerate(line.regressions):
             if regression is not None and (regression.verdict in table_cells.SAID or RUNAWAYS in regression.detail):
                 detail = improvement_text(regression) or regression.detail
                 yield (
                     table_cells.MARKS[regression.verdict],
-                    f"{comparison.contenders[at].letter} {_name(line)}: {detail}",
+                    f"{comparison.contenders[at].letter} {line_name(line)}: {detail}",
                 )
 
 
-def _perturbations(comparison: Comparison) -> list[str]:
+def sample_remarks(comparison: Comparison) -> list[str]:
+    """Parse rates, samples in no pair, and the scorers' signatures."""
     letters = [each.letter for each in comparison.contenders]
     lines: dict[str, None] = {}
     for line in comparison.lines:
@@ -198,7 +201,8 @@ def _counts(comparison: Comparison) -> str:
     )
 
 
-def _name(line: ComparedLine) -> str:
+def line_name(line: ComparedLine) -> str:
+    """The eval or suite of a line, with metric, scorer and group."""
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
     return f"{plan.name} {table_cells.metric_label(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
@@ -225,7 +229,7 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
     yield from (f"- **{escaped(line, table_cells.LONGEST)}**" for line in comparison.heading)
-    yield f"- {escaped(_rules(comparison))}"
+    yield f"- {escaped(rules_text(comparison))}"
     yield ""
     yield table_row(("eval", "metric", *_HEAD))
     yield table_row((":--", ":--", ":--", *("--:",) * 7))
@@ -239,6 +243,6 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield from curve_markdown(comparison.contenders, comparison.curves)
     yield from finding_markdown(comparison.contenders, comparison.findings)
-    yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in _sentences(comparison))
+    yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in sentences(comparison))
     yield f"- {escaped(_counts(comparison))}"
-    yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*_perturbations(comparison), *comparison.notes))
+    yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*sample_remarks(comparison), *comparison.notes))

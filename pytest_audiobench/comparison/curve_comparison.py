@@ -180,18 +180,22 @@ def curve_table(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> 
     yield ""
 
 
+def curve_cells(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[tuple[str, ...]]:
+    """The rows of a table, behind its head; each figure's name stands in its first row."""
+    head = ("figure", *(cell.format(contenders[0].letter) for cell in ("", *_HEAD[1:])))
+    rows = [(_name(line) * (at == 0), *cells) for line in lines for at, cells in enumerate(_cells(contenders, line))]
+    return [head, *rows] if rows else []
+
+
 def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> Iterator[str]:
     if not lines:
         return
     yield f"- {escaped(_ABOUT.format(contenders[0].letter))}"
     yield ""
-    yield table_row(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
+    head, *rows = curve_cells(contenders, lines)
+    yield table_row(map(escaped, head))
     yield table_row((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
-    for line in lines:
-        name = _name(line)
-        for cells in _cells(contenders, line):
-            yield table_row((escaped(name), *(escaped(cell.strip()) for cell in cells)))
-            name = ""
+    yield from (table_row(escaped(cell.strip()) for cell in cells) for cells in rows)
     yield ""
 
 

@@ -115,18 +115,22 @@ def finding_table(contenders: Sequence[Contender], lines: Sequence[FindingLine])
         yield ""
 
 
+def finding_cells(contenders: Sequence[Contender], lines: Sequence[FindingLine]) -> list[tuple[str, ...]]:
+    """The rows of a table, behind its head; each finding's name stands in its first row."""
+    head = (_HEAD[0], "", *_head(contenders)[1:])
+    rows = [(_title(line) * (at == 0), *cells) for line in lines for at, cells in enumerate(_cells(contenders, line))]
+    return [head, *rows] if rows else []
+
+
 def finding_markdown(contenders: Sequence[Contender], lines: Sequence[FindingLine]) -> Iterator[str]:
     """The same as a table of Markdown."""
     if lines:
         yield f"- {escaped(_ABOUT.format(contenders[0].letter), len(_ABOUT))}"
         yield ""
-        yield table_row((_HEAD[0], "", *map(escaped, _head(contenders)[1:])))
+        head, *rows = finding_cells(contenders, lines)
+        yield table_row(map(escaped, head))
         yield table_row((":--", ":--", "--:", "--:", "--:", ":--", ":--"))
-        for line in lines:
-            name = _title(line)
-            for cells in _cells(contenders, line):
-                yield table_row((escaped(name), *map(escaped, cells)))
-                name = ""
+        yield from (table_row(map(escaped, cells)) for cells in rows)
         yield ""
 
 

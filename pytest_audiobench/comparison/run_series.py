@@ -48,14 +48,21 @@ class Point:
         return self.place if self.step is not None else name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def ordered_points(places: Sequence[Path], model: str, find: Find, order: Order) -> tuple[list[Point], str, list[str]]:
+def ordered_points(
+    places: Sequence[Path], model: str, find: Find, order: Order, named: bool = True
+) -> tuple[list[Point], str, list[str]]:
     """The runs under ``places`` (folders of runs, or runs) in order, what the model is called, and what was left out.
 
     ``model`` is a pattern over aliases and specs, empty for any; what it matches is one model because a user says so.
+    A run among ``places`` that cannot be followed is left out unless it was ``named`` itself.
     Raises UsageError for runs of several models, for those that have no step, and for fewer than two.
     """
     notes: list[str] = []
-    points = [point for folder in _folders(places, notes) for point in _run_points(folder, places, model, notes)]
+    points = [
+        point
+        for folder in _folders(places, notes)
+        for point in _run_points(folder, places if named else (), model, notes)
+    ]
     if (whole := [point for point in points if not point.limited]) and len(whole) < len(points):
         notes.append(f"left out, since they were limited: {_names_text([point for point in points if point.limited])}")
         points = whole

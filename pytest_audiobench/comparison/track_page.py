@@ -28,8 +28,13 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 def write_page(path: Path, track: Track) -> None:
     """Write the page of a track, whole or not at all."""
+    write_chunks(path, page(track))
+
+
+def page(track: Track) -> list[bytes]:
+    """The page in pieces."""
     before, after = page_frame(f"{track.model} · pytest-audiobench", [PLOT], LAYOUT)
-    write_chunks(path, [before, encoded(escaped_json(_encode(_content(track)))), after])
+    return [before, encoded(escaped_json(_encode(_content(track)))), after]
 
 
 def _content(track: Track) -> dict[str, Any]:

@@ -227,6 +227,11 @@ class Result:
         )
         return confusion(samples, gives_letters(self._scorers[0].signature))
 
+    def _repr_html_(self) -> str:
+        from pytest_audiobench.evaluation.notebook import HEADS, item_rows, table
+
+        return table(self.record.eval, HEADS, list(item_rows(self.record)))
+
     def __repr__(self) -> str:
         return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._scorers[0].metrics)}>"
 

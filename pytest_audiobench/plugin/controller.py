@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
@@ -192,7 +194,18 @@ class Controller:
 
     def register(self, config: pytest.Config) -> None:
         """Follow the reports from here on, and end the run; start the servers that the evals are to ask."""
+        from pytest_audiobench.report.live_run import RunningRecord
+        from pytest_audiobench.report.run_writer import iso
+
         config.pluginmanager.register(self, RUNNING)
+        self.place.begin(
+            RunningRecord(
+                iso(self.place.started),
+                command_of(config),
+                self.plan or self.collected.plan,
+                [(eval_.nodeid, eval_.eval, eval_.alias) for eval_ in self.expected.values()],
+            )
+        )
         if read_options(config).starts_servers:
             from pytest_audiobench.plugin import model_server
 
@@ -209,6 +222,11 @@ class Controller:
     def stop_progress(self) -> None:
         if self._line is not None:
             self._line.stop()
+
+
+def command_of(config: pytest.Config) -> list[str]:
+    """The command line of the run; a path need be no valid text."""
+    return ["pytest", *(repaired(os.fspath(each))[0] for each in config.invocation_params.args)]
 
 
 def controller_of(config: pytest.Config) -> Controller:

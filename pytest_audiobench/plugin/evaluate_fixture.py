@@ -348,7 +348,7 @@ class Evaluator:
             part=len(self._records) + len(self._bases),
             control=control,
             shard=None if self._requirements.drawn else self._session.shard,
-            progress=self._session.progress.of(eval_),
+            progress=self._session.progress_of(eval_),
             ready=self._ready(eval_, control, samples),
             looker=self._requirements.looker(
                 eval_, control, self.asked_whole or ("its test makes several evaluations" if name else "")
@@ -420,7 +420,7 @@ class Evaluator:
         for handle in handles:
             spec = dataclasses.replace(item, turn=turn, part=item.part + (handle is not base))
             if handle is base:
-                progress = session.progress.of(f"{item.eval} ({base.alias})")
+                progress = session.progress_of(f"{item.eval} ({base.alias})")
                 spec = dataclasses.replace(spec, progress=progress, ready=lambda selection, protocol: None)
             several.append(self._turns(handle, dataset, protocol, spec, files))
             try:
@@ -508,7 +508,7 @@ class Evaluator:
         if self._session.options.shard is not None:
             selection = self._whole(evaluation)
         bench, scorer = self._session.bench, evaluation.protocol.scorers[0]
-        progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
+        progress = self._session.progress_of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with self._instrument_errors():
             try:

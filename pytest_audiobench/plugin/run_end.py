@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
-from pytest_audiobench.evaluation.answer_store import message, repaired
+from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.models.remote.budget import spent_note
-from pytest_audiobench.plugin.controller import Controller
+from pytest_audiobench.plugin.controller import Controller, command_of
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Expected
@@ -256,8 +256,7 @@ def _heading(
         run=controller.place.run,
         started=iso(controller.place.started),
         finished=iso(time.time()),
-        # A path need be no valid text.
-        command=["pytest", *(repaired(os.fspath(each))[0] for each in session.config.invocation_params.args)],
+        command=command_of(session.config),
         exit_status=int(session.exitstatus),
         limit=options.limit,
         epochs=options.epochs,

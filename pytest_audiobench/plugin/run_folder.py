@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import time
@@ -17,6 +18,7 @@ from pytest_audiobench.identity import seed
 from pytest_audiobench.models.remote import budget
 from pytest_audiobench.records.fields import Record, plain
 from pytest_audiobench.records.run import BaselineRecord, ModelRecord
+from pytest_audiobench.report import live_run
 from pytest_audiobench.report.atomic_files import write_text
 
 
@@ -74,6 +76,9 @@ class RunFolder:
         """As this process announced them last."""
         self.shared: set[str] = set()
         """The aliases of models that this process shares with others of the run, by a device's process."""
+        self._running: live_run.RunningRecord | None = None
+        self._descriptor: int | None = None
+        """Of the file that is locked while the run goes on."""
 
     def check_free(self) -> None:
         """Remove what a crashed run of this name left. Raises UsageError for a finished run or anything else there."""
@@ -94,6 +99,14 @@ class RunFolder:
             keep_out_of_git(self.folder.parent)
             self.parts.mkdir(parents=True, exist_ok=True)
             self._collected.mkdir(exist_ok=True)
+            if self._running is not None and self._descriptor is None:
+                self._descriptor = live_run.hold(self.folder, self._running)
+
+    def begin(self, running: live_run.RunningRecord) -> None:
+        """Say what the run is to do, and that it goes on, in the folder once there is one."""
+        self._running = running
+        if self.opened:
+            self.open()
 
     @property
     def opened(self) -> bool:
@@ -126,11 +139,15 @@ class RunFolder:
 
     def forget(self) -> None:
         """Remove the files that only the processes of the run needed."""
-        patterns = ("progress-*", "model-*.json", budget.FILE)
+        patterns = ("progress-*", "model-*.json", live_run.STATE, live_run.AT, budget.FILE)
         for path in [*self._collected.glob("*"), *(path for kind in patterns for path in self.folder.glob(kind))]:
             path.unlink(missing_ok=True)
         if self._collected.is_dir():
             self._collected.rmdir()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+            self._running = None
 
 
 def keep_out_of_git(folder: Path) -> None:

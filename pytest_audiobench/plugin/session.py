@@ -23,10 +23,11 @@ from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.spec import NOTE, STYLE, ModelSpec, parse_specs, written
 from pytest_audiobench.plugin.hookspecs import Registration, registration_of
 from pytest_audiobench.plugin.options import Options, base, check_early_stop
-from pytest_audiobench.plugin.progress import Progress
+from pytest_audiobench.plugin.progress import Progress, Report
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
-from pytest_audiobench.plugin.workers import BASELINE, DEVICES, worker_input
+from pytest_audiobench.plugin.workers import BASELINE, DEVICES, process_name, worker_input
 from pytest_audiobench.records.run import HearingRecord, ModelRecord, ShardRecord
+from pytest_audiobench.report.live_run import AtWork
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.corrections import Corrections
@@ -50,7 +51,8 @@ class EvalSession:
     """One process's part in a run. Nothing is opened, made or read before it is needed."""
 
     def __init__(self, config: pytest.Config, options: Options, place: RunFolder, progress: Progress) -> None:
-        self.config, self.options, self.place, self.progress = config, options, place, progress
+        self.config, self.options, self.place = config, options, place
+        self._progress, self._at = progress, AtWork(place.folder / f"at-{process_name(config)}.json")
         self.checked = False
         self.collected: list[pytest.Item] = []
         """All evals that were collected, whatever is selected of them."""
@@ -62,6 +64,10 @@ class EvalSession:
         self.start_devices: Callable[[], None] = lambda: None
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
+
+    def progress_of(self, eval_: str) -> Report:
+        """Says how far an eval has come, on the screen and in the run's folder."""
+        return self._at.of(eval_, self._progress.of(eval_))
 
     @property
     def registration(self) -> Registration:

@@ -40,6 +40,15 @@ class Run:
     record: records.RunRecord = field(repr=False)
     """Its run.json, whose schema is docs/run.schema.json: ``run.record.items[0].metrics[0].value``."""
 
+    def _repr_html_(self) -> str:
+        from pytest_audiobench.evaluation.notebook import HEADS, item_rows, table
+        from pytest_audiobench.report.verdict import run_verdict
+
+        verdict = run_verdict(self.record)
+        title = ", ".join(filter(None, (self.record.run, self.record.started, verdict.word, verdict.counts)))
+        items = (item for item in self.record.items if not item.control)
+        return table(title, HEADS, [row for item in items for row in item_rows(item, is_whole=False)])
+
     def rows(self) -> Iterator[SampleRecord]:
         """One record per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""
         return map(sample_record, joined(self.folder))

@@ -553,3 +553,13 @@ def test_a_run_that_is_not_whole_says_so_above_its_numbers(lab, audiobench):
     (folder / "run.json").write_text(json.dumps({**record, "exit_status": 2}))
     _, out, _ = audiobench("compare", "a", "b")
     assert "B (b) is not whole: the run was interrupted (exit code 2)" in out
+
+
+def test_a_comparison_is_a_page_where_its_file_is_called_so(lab, audiobench):
+    lab.run("before")
+    lab.run("after", says=lambda sample_id: int(sample_id[1:]) % 2 == 0, model="before")
+    code, out, _ = audiobench("compare", "before", "after", "--out", lab.folder / "x.html")
+    page = (lab.folder / "x.html").read_text()
+    assert (code, "1 regressed" in out) == (0, True)
+    assert page.startswith("<!doctype html>")
+    assert '"counts":"✗ 1 regressed"' in page

@@ -51,6 +51,8 @@ class Layout:
     body: str
     styles: tuple[str, ...]
     scripts: tuple[str, ...]
+    allows: str = "media-src blob:"
+    """What the page may do beside, as directives of its policy."""
 
 
 REPORT = Layout("run.html", STYLES, SCRIPTS)
@@ -77,7 +79,7 @@ def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = R
     parts = {
         "policy": (
             f"default-src 'none'; style-src {_sources(styles)}; script-src {_sources([*borrowed, script])}; "
-            "media-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+            f"{layout.allows}; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
         ),
         "style": style,
         "libraries": "".join(f"<script>{text}</script>\n" for text in borrowed),

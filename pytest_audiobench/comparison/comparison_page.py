@@ -1,0 +1,112 @@
+"""The page of a comparison: one self-contained HTML file, on the frame of the page of a run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.comparison.comparison import Comparison
+from pytest_audiobench.comparison.comparison_lines import ComparedLine
+from pytest_audiobench.comparison.comparison_text import (
+    line_name,
+    rules_text,
+    sample_remarks,
+    sentences,
+)
+from pytest_audiobench.comparison.curve_comparison import curve_cells
+from pytest_audiobench.comparison.finding_comparison import finding_cells
+from pytest_audiobench.comparison.table_cells import MARKS, amount, drop_cells, interval_cell, value_cell
+from pytest_audiobench.gate.regression_text import improvement_text
+from pytest_audiobench.records.run import RegressionRecord
+from pytest_audiobench.report.atomic_files import write_chunks
+from pytest_audiobench.report.formatting import PERCENT_UNITS, axis_value, group_text, unit_text
+from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame
+from pytest_audiobench.report.page.html import escaped_json
+
+LAYOUT = Layout(
+    "compare.html",
+    ("base.css", "numbers.css", "samples.css", "track.css"),
+    ("elements.js", "plots.js", "theme.js", "compare.js"),
+)
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def write_page(path: Path, comparison: Comparison) -> None:
+    """Write the page of a comparison, whole or not at all."""
+    write_chunks(path, page(comparison))
+
+
+def page(comparison: Comparison) -> list[bytes]:
+    """The page in pieces."""
+    names = " and ".join(contender.source for contender in comparison.contenders[:3])
+    before, after = page_frame(f"{names} compared · pytest-audiobench", [PLOT], LAYOUT)
+    return [before, encoded(escaped_json(_encode(_content(comparison)))), after]
+
+
+def _content(comparison: Comparison) -> dict[str, Any]:
+    counts: Counter[str] = Counter(
+        test.verdict for line in comparison.lines for test in line.regressions if test is not None
+    )
+    return {
+        "contenders": [
+            {"letter": each.letter, "source": each.source, "model": each.model, "spec": each.spec}
+            for each in comparison.contenders
+        ],
+        "warnings": list(comparison.heading),
+        "rules": rules_text(comparison),
+        "counts": ", ".join(
+            f"{mark} {counts[name]} {name.replace('_', ' ')}" for name, mark in MARKS.items() if counts[name]
+        )
+        or "Nothing is compared.",
+        "tone": next((tone for verdict, tone in _TONES.items() if counts[verdict]), "good"),
+        "sentences": [f"{mark} {sentence}" for mark, sentence in sentences(comparison)],
+        "lines": [_line(comparison, line) for line in comparison.lines],
+        "curves": curve_cells(comparison.contenders, comparison.curves),
+        "findings": finding_cells(comparison.contenders, comparison.findings),
+        "notes": [*sample_remarks(comparison), *comparison.notes],
+    }
+
+
+_TONES: Mapping[str, str] = {"regressed": "bad", "not_comparable": "warn", "inconclusive": "warn"}
+"""The page's own, by the worst verdict on it."""
+
+
+def _line(comparison: Comparison, line: ComparedLine) -> dict[str, Any]:
+    plan = line.plan
+    return {
+        **{"name": line_name(line), "owner": plan.name, "metric": plan.kind.name, "scorer": plan.scorer},
+        **{"group": group_text(plan.group), "unit": unit_text(plan.kind.unit), "direction": plan.kind.direction},
+        "sides": list(_sides(comparison, line)),
+    }
+
+
+def _sides(comparison: Comparison, line: ComparedLine) -> Iterator[dict[str, Any]]:
+    unit = line.plan.kind.unit
+    for at, (estimate, regression) in enumerate(zip(line.estimates, line.regressions, strict=True)):
+        if estimate is None:
+            continue
+        share = line.parse_rates[at]
+        yield {
+            **{"letter": comparison.contenders[at].letter, "n": estimate.n, "value": value_cell(estimate, unit)},
+            **{"interval": interval_cell(estimate, unit), "method": estimate.method},
+            "parseRate": "" if share is None else f"{100.0 * share:.1f} %",
+            "test": None if regression is None else _test(regression),
+        }
+
+
+def _test(regression: RegressionRecord) -> dict[str, Any]:
+    drop, interval, flips = drop_cells(regression)
+    unit = regression.drop_unit
+    places = {name: getattr(regression, name) for name in ("drop", "lower", "upper", "margin")}
+    return {
+        **{"drop": drop, "interval": interval, "flips": flips, "pairs": regression.pairs},
+        **{"status": regression.verdict.replace("_", " "), "mark": MARKS[regression.verdict]},
+        "unit": "points" if regression.unit in PERCENT_UNITS and unit != "%" else unit_text(unit),
+        "at": {name: axis_value(place, unit) for name, place in places.items()},
+        "sees": amount(regression.detectable, regression.unit),
+        "detail": improvement_text(regression) or regression.detail,
+    }

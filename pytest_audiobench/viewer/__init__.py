@@ -1,0 +1,1 @@
+"""Runs of a folder in a browser on this machine: a list, each run's page, comparisons, tracks; nothing is written."""
