@@ -78,7 +78,7 @@ class RunFolder:
         """The aliases of models that this process shares with others of the run, by a device's process."""
         self._running: live_run.RunningRecord | None = None
         self._descriptor: int | None = None
-        """Of the file that is locked while the run goes on."""
+        """Of the file that is locked while the run lasts."""
 
     def check_free(self) -> None:
         """Remove what a crashed run of this name left. Raises UsageError for a finished run or anything else there."""
@@ -103,7 +103,7 @@ class RunFolder:
                 self._descriptor = live_run.hold(self.folder, self._running)
 
     def begin(self, running: live_run.RunningRecord) -> None:
-        """Say what the run is to do, and that it goes on, in the folder once there is one."""
+        """Say what the run is to do, and that it is running, in the folder once there is one."""
         self._running = running
         if self.opened:
             self.open()

@@ -1,7 +1,7 @@
-"""A run while it goes on: what it is to do, which eval each of its processes is at, and whether it is alive.
+"""A run while it lasts: what it is to do, which eval each of its processes is at, and whether it is alive.
 
 The controller keeps ``running.json`` locked until it ends. The system frees the lock of a process that is killed, so
-that a folder without ``run.json`` is of a run that goes on where that file is locked, and else of one that did not end.
+that a folder without ``run.json`` is of a running run where that file is locked, and else of one that did not end.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def hold(folder: Path, running: RunningRecord) -> int:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the run of a folder without ``run.json`` goes on."""
+    """Whether the run of a folder without ``run.json`` is still running."""
     try:
         descriptor = os.open(folder / STATE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
