@@ -180,7 +180,7 @@ def test_what_the_provider_no_longer_keeps_is_asked_anew(provider, model_with, l
 
 def test_a_job_that_the_server_does_not_know_is_named(provider, model_with, left):
     provider.jobs.clear()
-    with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was submitted there: ask with the key"):
+    with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was submitted there: ask with"):
         model_with().ask(left)
 
 
