@@ -195,7 +195,7 @@ def test_a_line_of_output_that_is_no_json_loses_that_request_alone(provider, mod
 
 def test_a_job_that_the_server_does_not_know_is_named(provider, model_with, left):
     provider.jobs.clear()
-    with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was submitted there: ask with the key"):
+    with pytest.raises(InfrastructureError, match="knows no batch job batch_0, which was submitted there: ask with"):
         model_with().ask(left)
 
 
