@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent
@@ -55,6 +56,10 @@ def pictures(folder: Path, browser: Any) -> None:
     page.locator("#samples").scroll_into_view_if_needed()
     page.evaluate("document.getElementById('samples').scrollIntoView()")
     page.screenshot(path=IMAGES / "report.png")
+
+    for name in ("results", "gate", "report"):
+        path = IMAGES / f"{name}.png"
+        Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:
