@@ -151,6 +151,14 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def cut_in_the_middle(text: str, width: int) -> str:
+    """What differs between long names is at their ends, so the middle goes."""
+    if len(text) <= width:
+        return text
+    left = (width - 1) // 2
+    return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
+
+
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
     """A table's rows as lines, indented by two spaces; columns in ``left`` are aligned left, empty ones left out."""
     columns = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
-from pytest_audiobench.report.formatting import Tone, eval_name, printable
+from pytest_audiobench.report.formatting import Tone, cut_in_the_middle, eval_name, printable
 from pytest_audiobench.report.scene_columns import published_lines
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
 from pytest_audiobench.report.verdict import PASS, failed_thresholds, is_alarm, regression_lines, run_verdict
@@ -181,7 +181,7 @@ def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
     for change, row in zip(reversed(changes), rows, strict=True):
         style = _STYLES[change.tone]
         if not wide:
-            yield _cut_in_the_middle(row[1], width), style
+            yield cut_in_the_middle(row[1], width), style
         yield from ((line, style) for line in _lines(row, widths, width, _RIGHT_OF_REGRESSIONS))
         if change.status != PASS:
             yield f"    {printable(change.detail)}", style
@@ -225,14 +225,6 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
         break_on_hyphens=False,
     )
     yield from ((line.replace(_NO_BREAK, " "), style) for line in wrapped)
-
-
-def _cut_in_the_middle(text: str, width: int) -> str:
-    """What differs between long names is at their ends, so the middle goes."""
-    if len(text) <= width:
-        return text
-    left = (width - 1) // 2
-    return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
 
 
 def _notes(run: RunRecord) -> list[str]:
@@ -338,7 +330,7 @@ def _widths(entries: Sequence[_Entry]) -> list[int]:
 def _stacked(entry: _Entry, longest: int, width: int) -> Iterator[_Entry]:
     name = " · ".join(filter(None, entry.cells[:2]))
     if name and name != _HEAD[0]:
-        yield _Entry((_cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
+        yield _Entry((cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
     metric, *numbers = entry.cells[2:]
     if len(metric) > longest and any(numbers):
         yield _Entry((f"   {metric}", *("",) * (len(_HEAD) - 1)), entry.style)
