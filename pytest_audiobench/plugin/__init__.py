@@ -70,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
         check_root(config)
     options.check_names(config)
     config.stash[RUN_FILE] = options.apply_run_file(config)
+    if not hasattr(config, "workerinput"):
+        options.check_update(config)
     given = options.read_options(config)
     if perturbations := options.perturbations_of(config):
         from pytest_audiobench.plugin.error_mapping import user_errors

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
     from pytest_audiobench.plugin.progress import Progress, RunProgress
     from pytest_audiobench.records.run import RunRecord
+    from pytest_audiobench.report.terminal import Line
 
 
 class Controller:
@@ -69,6 +70,8 @@ class Controller:
         """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
         """Why the report could not be written."""
+        self.baseline_lines: list[Line] = []
+        """What became of the baseline that the run was to write."""
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
         self._reporter: Any = None

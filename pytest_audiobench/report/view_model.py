@@ -208,6 +208,12 @@ def aliases(record: RunRecord) -> list[str]:
 
 def banners(record: RunRecord) -> Iterator[Banner]:
     """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
+    yield from cautions(record)
+    yield from (Banner("bad", text) for text in alarms(record.items))
+
+
+def cautions(record: RunRecord) -> Iterator[Banner]:
+    """The same without the alarms."""
     items = record.items
     lost = sum(item.outcome == "lost" for item in items)
     errors = sum(scorer.coverage.errors for item in items for scorer in item.scorers[:1])
@@ -227,7 +233,6 @@ def banners(record: RunRecord) -> Iterator[Banner]:
         yield Banner(
             "bad", f"Incomplete: asking failed for {formatting.counted(errors, 'sample')}, left out of every score."
         )
-    yield from (Banner("bad", text) for text in alarms(items))
 
 
 def _distance_to_whole(items: Sequence[ItemRecord]) -> str:

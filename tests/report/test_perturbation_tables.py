@@ -187,6 +187,6 @@ def test_a_protocol_with_perturbations_of_its_own_leads_beside_another(runs: Any
 
 def test_a_run_of_many_perturbed_evals_and_no_other_shows_their_figures(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((20,) * 60, n=24))
-    found = [line for line, _ in summary_lines(record, 100)]
+    found = [line for line, _ in summary_lines(record, 100, verbosity=1)]
     assert "61 evals under perturbations: in the tables of their perturbations below" in found
     assert sum("83.3 %" in line and "white" not in line for line in found) >= 60

@@ -38,8 +38,8 @@ def held(runs, statuses=STATUSES, names=("digits", "emotion", "sounds", "mixture
     return runs.gated(*items, **{"exit_status": int(bool(failing & set(statuses)))} | changes)[1]
 
 
-def lines_of(record, width):
-    return [*summary_lines(record, width), *verdict_lines(record, width)]
+def lines_of(record, width, verbosity=0):
+    return [*summary_lines(record, width, verbosity), *verdict_lines(record, width)]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
@@ -57,7 +57,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_verdict_is_cut(runs, width, l
 def test_without_a_baseline_the_table_fits_too_and_nothing_is_said_of_one(runs, width):
     items = [runs.item(n, f"{LONG}{n}", [RIGHT, WRONG, LOST], suite="s", verdicts=[FAIL]) for n in range(12)]
     _, record = runs.collected(*items, exit_status=1)
-    lines = [text for text, _ in lines_of(record, width)]
+    lines = [text for text, _ in lines_of(record, width, verbosity=1)]
     assert max(map(len, lines)) <= width
     assert not any("held against" in line for line in lines)
     assert sum(line.rstrip().endswith("FAIL") for line in lines) == 12
