@@ -66,8 +66,8 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions, keeps_eval
     gone = sorted(set(before.sides) - set(reduced.sides)) if keeps_evals and before is not None else []
     if gone:
         raise UsageError(
-            f"{out.name} holds {', '.join(gone[:_NAMED])}{' and others' * (len(gone) > _NAMED)}, which this run did not "
-            "measure: run them too, name another file, or take audiobench baseline update"
+            f"{out.name} holds {', '.join(gone[:_NAMED])}{' and others' * (len(gone) > _NAMED)}, which this run did "
+            "not measure: run them too, name another file, or take audiobench baseline update"
         )
     content = encode_baseline(reduced)
     decode_baseline(content, str(out))

@@ -211,7 +211,9 @@ def _collect_garbage_seldom(config: pytest.Config) -> None:
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     from pytest_audiobench.plugin.stash import CONTROLLER
 
-    return list(config.stash[CONTROLLER].collected.plan) if CONTROLLER in config.stash else []
+    if (controller := config.stash.get(CONTROLLER, None)) is None:
+        return []
+    return list(controller.on_terminal(controller.collected.plan, config.pluginmanager.get_plugin("terminalreporter")))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -193,11 +194,19 @@ class Controller:
             elif name == REQUIRED:
                 self.required[report.nodeid] = int(str(value))
 
+    @staticmethod
+    def on_terminal(lines: Sequence[str], reporter: Any) -> Sequence[str]:
+        """The lines, which a terminal would break in the middle of words."""
+        if not getattr(reporter, "isatty", False):
+            return lines
+        width = reporter._tw.fullwidth
+        return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="  ")]
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         if self.plan and self._unsaid and self._reporter is not None:
             self._unsaid = False
-            self._reporter.write_line("\n".join(self.plan))
+            self._reporter.write_line("\n".join(self.on_terminal(self.plan, self._reporter)))
 
     @pytest.hookimpl
     def pytest_internalerror(self) -> None:

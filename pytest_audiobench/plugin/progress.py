@@ -16,6 +16,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.plugin.run_folder import Expected, Planned
 from pytest_audiobench.report.formatting import cut_in_the_middle, duration, printable
 
@@ -47,8 +48,7 @@ class Progress:
 
     def __init__(self, show: Callable[[Position], None], every_s: float = _EVERY_S) -> None:
         self._show, self._every_s, self._last = show, every_s, time.monotonic()
-        self._at = Position()
-        self._test = ""
+        self._at, self._test, self._answered = Position(), "", False
 
     def of(self, eval_: str) -> Report:
         """The progress function of one eval."""
@@ -75,8 +75,6 @@ class Progress:
                 self._show(self._at)
 
         return report
-
-    _answered = False
 
 
 def silent() -> Progress:
@@ -115,15 +113,15 @@ class RunProgress:
 
     def show(self, *positions: Position) -> None:
         """Write the line, of the positions of all processes."""
-        text = progress_text(positions, self._expected, self._outcomes, self._planned)
+        width = self._reporter._tw.fullwidth - 1 if self._live else 200
+        text = progress_text(positions, self._expected, self._outcomes, self._planned, width)
         with nullcontext() if self._capture is None else self._capture.global_and_fixture_disabled():
-            if not self._live:
+            if self._live:
+                self._line = self._line or LiveLine(self._reporter)
+                self._line.draw(text)
+            else:
                 self._reporter.ensure_newline()
-                self._reporter.write_line(f"audiobench: {text()}")
-                return
-            if self._line is None:
-                self._line = LiveLine(self._reporter)
-            self._line.draw(text(self._reporter._tw.fullwidth - 1))
+                self._reporter.write_line(f"audiobench: {text}")
 
     def watch(self, folder: Path) -> None:
         """Show what workers write into ``folder``, on a thread of its own, until stopped."""
@@ -157,96 +155,80 @@ def progress_text(
     expected: Mapping[str, Expected],
     outcomes: Mapping[str, str],
     planned: Mapping[str, Planned],
-) -> Callable[..., str]:
-    """How far the run has come, by a function of the columns that there are: evals, answers, speed, the time that is
-    left, the evals at work.
-    """
-    ended = [nodeid for nodeid in expected if nodeid in outcomes]
-    answers = sum(position.answers for position in positions)
-    measured = sum(outcomes[nodeid] != "skipped" for nodeid in ended)
+    width: int = 200,
+) -> str:
+    """How far the run has come, in ``width`` columns: evals, answers, speed, the time left, the evals at work."""
+    answers, here = sum(place.answers for place in positions), sum(place.own for place in positions)
+    ended = [outcomes[nodeid] for nodeid in expected if nodeid in outcomes]
+    measured = len(ended) - ended.count("skipped")
     waiting = [planned.get(nodeid) for nodeid in expected if nodeid not in outcomes]
-    here = sum(position.own for position in positions)
+    rough = "~" * (None in waiting)
     # What never ran here is taken for as large as the evals so far.
-    mean = (answers - here) / measured if measured else 0.0
-    rough = None in waiting
-    sizes = [Planned(round(mean)) if size is None else size for size in waiting]
+    mean = Planned(round((answers - here) / measured) if measured else 0)
+    sizes = [mean if size is None else size for size in waiting]
     left = max(sum(size.answers for size in sizes) - here, sum(place.total - place.done for place in positions))
-    to_ask = max(0, left - sum(size.known for size in sizes))
-    speeds = [place.asked / place.seconds for place in positions if place.asked and place.seconds]
+    speed = sum(place.asked / place.seconds for place in positions if place.asked and place.seconds)
+    is_known = measured or not rough
     said = [f"{len(ended)}/{len(expected)} evals"]
-    all_ = f"/{'~' * rough}{answers + left:,}" if measured or not rough else ""
-    said.append(f"{answers:,}{all_} answers")
-    if speed := sum(speeds):
-        said.append(f"{speed:,.3g}/s" if speed < 1000 else f"{speed:,.0f}/s")
-        said += [f"{'~' * rough}{duration(to_ask / speed)} left"] if all_ and to_ask else []
+    said.append(f"{answers:,}{f'/{rough}{answers + left:,}' if is_known else ''} answers")
+    if speed:
+        said.append(f"{digits_text(speed, 3)}/s")
+    if speed and is_known and (to_ask := left - sum(size.known for size in sizes)) > 0:
+        said.append(f"{rough}{duration(to_ask / speed)} left")
     head = ", ".join(said)
-    names = [(printable(place.eval), f" {place.done}/{place.total}{place.figure}") for place in positions]
-
-    def fitted(width: int = 200) -> str:
-        room = (width - len(head)) // max(1, len(names)) - len(": ")
-        texts = []
-        for name, count in names:
-            count = count if len(name) + len(count) <= room or len(count) + _SHORTEST_NAME <= room else ""
-            texts.append(cut_in_the_middle(name, room - len(count)) + count if room > _SHORTEST_NAME else "")
-        return ": ".join(filter(None, (head, ", ".join(filter(None, texts)))))[:width]
-
-    return fitted
+    room = (width - len(head)) // max(1, len(positions)) - len(": ")
+    texts = []
+    for place in positions if room > _SHORTEST_NAME else ():
+        count = f" {place.done}/{place.total}{place.figure}"
+        count *= len(count) + min(_SHORTEST_NAME, len(place.eval)) <= room
+        texts.append(cut_in_the_middle(printable(place.eval), room - len(count)) + count)
+    return ": ".join(filter(None, (head, ", ".join(texts))))[:width]
 
 
 class LiveLine:
-    """A line below the one on which a terminal's cursor stands; it is gone before anything else is written.
-
-    Stands in place of the file of pytest's terminal writer, and under -s of the standard streams too.
+    """A line below the one on which a terminal's cursor stands; it is gone before pytest writes anything, and under -s
+    before a test does.
     """
 
     def __init__(self, reporter: Any) -> None:
         self._writer, self._file = reporter._tw, reporter._tw._file
-        self._lock = threading.RLock()
-        self._drawn = False
-        self._writer._file = self
         self._streams = sys.stdout, sys.stderr
+        self._is_drawn = False
+        self.lock = threading.RLock()
+        self._writer._file = _Stream(self, self._file)
         if reporter.config.option.capture == "no":
             sys.stdout, sys.stderr = _Stream(self, sys.stdout), _Stream(self, sys.stderr)
 
     def draw(self, text: str) -> None:
         """Write ``text``, and put the cursor back."""
         # The index (ESC D) makes room at the bottom of the screen and keeps the column, as no newline would.
-        with self._lock, suppress(OSError, UnicodeEncodeError):
+        with self.lock, suppress(OSError, UnicodeEncodeError):
             self._file.write(f"\x1bD\x1b[A\x1b7\x1b[B\r{text}\x1b[K\x1b8")
             self._file.flush()
-            self._drawn = True
+            self._is_drawn = True
 
     def erase(self) -> None:
-        with self._lock:
-            if self._drawn:
-                self._drawn = False
-                self._file.write("\x1b7\x1b[B\r\x1b[K\x1b8")
-                self._file.flush()
+        if self._is_drawn:
+            self._is_drawn = False
+            self._file.write("\x1b7\x1b[B\r\x1b[K\x1b8")
+            self._file.flush()
 
     def remove(self) -> None:
         """Give the terminal back."""
-        self.erase()
+        with self.lock:
+            self.erase()
         self._writer._file = self._file
         sys.stdout, sys.stderr = self._streams
 
-    def write(self, text: str) -> Any:
-        """As the file: whoever writes finds the line gone."""
-        with self._lock:
-            self.erase()
-            return self._file.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
 
 class _Stream:
-    """A standard stream of a run without capture, before whose output the line is gone."""
+    """Stands in place of a stream: whoever writes to it finds the line gone."""
 
     def __init__(self, line: LiveLine, stream: Any) -> None:
         self._line, self._stream = line, stream
 
     def write(self, text: str) -> Any:
-        with self._line._lock:
+        with self._line.lock:
             self._line.erase()
             return self._stream.write(text)
 

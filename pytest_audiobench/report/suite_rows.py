@@ -30,6 +30,7 @@ _SHORTEST = ((_NAME, 20), (_METRIC, 10), (_NAME, 12), (_MODEL, 6))
 _WORST = ("lost", "FAIL", *(sign.words for sign in VERDICTS.values()))
 _NUMBER = re.compile(r"\d+")
 _MOST_NAMES = 6
+_MOST_EVALS = 24
 _ABSENT = " is not on this machine"
 _FETCHED = re.compile(r"audiobench fetch ([^\s,;]+)")
 
@@ -43,7 +44,8 @@ class SuiteRow(NamedTuple):
 
 def suite_rows(run: RunRecord) -> list[SuiteRow]:
     """A row for each metric that leads evals of a suite: of all their samples, the mean over perturbations, or the
-    range of the evals where neither is; with the first the worst of their verdicts.
+    range of the evals where neither is; with the first the worst of their verdicts. Of one suite alone a row for each
+    eval goes before, where no table of perturbations has them.
     """
     pooled = {(suite.name, suite.model): view_model.leading(suite.blocks[0]) for suite in view_model.suites(run)}
     means = {
@@ -53,9 +55,12 @@ def suite_rows(run: RunRecord) -> list[SuiteRow]:
     }
     coverages = {(item.eval, item.model): item.scorers[0].coverage for item in run.items if item.scorers}
     members: dict[tuple[str, str], list[view_model.Eval]] = {}
-    for item in view_model.evals(run):
-        if item.verdict not in (view_model.CONTROL, view_model.PERTURBED, "skipped"):
-            members.setdefault((item.suite, item.model), []).append(item)
+    beside = view_model.CONTROL, view_model.PERTURBED, "skipped"
+    shown = [item for item in view_model.evals(run) if item.verdict not in beside]
+    if len({item.suite for item in shown}) == 1 and not means and len(shown) <= _MOST_EVALS:
+        members = {(item.name, item.model): [item] for item in shown}
+    for item in shown:
+        members.setdefault((item.suite, item.model), []).append(item)
     rows: list[SuiteRow] = []
     for (suite, model), evals in members.items():
         by_metric: dict[str, list[view_model.Eval]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,15 +87,12 @@ def scorer_lines(record: RunRecord) -> list[str]:
     ]
 
 
-def failure_lines(record: RunRecord, left_out: Collection[tuple[str, str]] = ()) -> list[str]:
-    """A line for each eval with failures: the class that moves its score most.
-
-    ``left_out`` are evals and their models of which none is wanted.
-    """
+def failure_lines(record: RunRecord) -> list[str]:
+    """A line for each eval with failures: the class that moves its score most."""
     return [
         f"failures in {_name(record, item)}: {failure_sentence(item.failures)}"
         for item in _evals(record)
-        if item.failures and (item.name, item.model) not in left_out
+        if item.failures
     ]
 
 

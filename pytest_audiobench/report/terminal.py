@@ -45,9 +45,6 @@ _FEW = 8
 _MOST = 10
 """Lines on what failed, beyond which the page has the others."""
 
-_MANY = 60
-"""Figures of evals beyond which each shows its first metric alone: what is asserted on must still be found."""
-
 _MANY_SKIPS = 3
 """Reasons to skip evals beyond which data that is not here is one line: a catalogue would fill screens."""
 
@@ -84,6 +81,8 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
     if is_overview:
         lines += [(text, _STYLES[tone]) for text, tone in fitted(suite_rows(run), width, several)]
         lines[0] = (lines[0][0], "bold")
+        if len({item.suite for item in measured}) == 1:  # whose tables are what the run is for
+            lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
         lines.append(("", ""))
     elif measured:
         lines += _numbers(run, measured, width, several, is_whole=verbosity > 1 or len(measured) <= _FEW)
@@ -114,28 +113,14 @@ def _numbers(
     run: RunRecord, measured: Sequence[view_model.Eval], width: int, several: bool, is_whole: bool
 ) -> list[Line]:
     """The figures of each eval that was ``measured``, then of suites pooled, then all special tables; of a run that is
-    not to be shown ``is_whole`` the first metric, and of the tables those of perturbations.
+    not to be shown ``is_whole`` without what scorers lie apart and what has no interval.
     """
     entries = [entry for item in measured for entry in _entries(item)]
-    folded = 0
-    if is_long := len(entries) > _MANY:
-        summaries = [(suite.model, summary) for suite in run.suites for summary in suite.perturbations]
-        below = {(point.eval, model) for model, summary in summaries for point in summary.points}
-        listed = [item for item in measured if item.verdict != "no check" or (item.name, item.model) not in below]
-        folded = len(measured) - len(listed)
-        short = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in listed]
-        entries = [entry for item in short for entry in _entries(item)]
-    if not entries and not folded:
-        return []
     pooled = [entry for suite in view_model.suites(run) for entry in _suite(suite)]
     # What a card prints of many tasks stands before them.
     if averages := [entry for suite in view_model.suites(run) for entry in _averages(suite)]:
         entries = [*averages, _Entry(("",) * len(_HEAD), ""), *entries]
-    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width) if entries or pooled else []
-    if is_long and entries:
-        lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
-    if folded:
-        lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
+    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width)
     # Of the headline scorer alone: the page has the others.
     of_scenes = {
         eval_name(item.name, item.model, several): {figure.metric: figure.value for figure in item.blocks[0].columns}
@@ -153,14 +138,7 @@ def _numbers(
     if is_whole:
         lines += [(printable(text), "") for text in summary_footer.scorer_lines(run)]
         lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
-    in_tables: set[tuple[str, str]] = set()
-    if is_long and (view_model.has_comparisons(run) or view_model.has_perturbations(run)):
-        from pytest_audiobench.report.answer_comparison import evals_in_tables
-
-        in_tables = evals_in_tables(run)
-    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
-    if in_tables:
-        lines.append(("failures of the evals in the tables above: report.html", "light"))
+    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run)]
     return lines
 
 

@@ -64,27 +64,28 @@ def expected(count):
 def test_the_time_that_is_left_follows_from_the_plan_and_from_what_was_asked():
     planned = {f"n{k}": Planned(100) for k in range(4)} | {"n3": Planned(100, known=100)}
     at = Position("e1:part", 50, 100, "", own=50, answers=150, asked=100, seconds=10.0)
-    text = progress_text([at], expected(4), {"n0": "passed"}, planned)
-    assert text() == "1/4 evals, 150/400 answers, 10/s, 15 s left: e1:part 50/100"
-    assert text(60) == "1/4 evals, 150/400 answers, 10/s, 15 s left: e1:part 50/100"[:60]
-    assert len(text(40)) <= 40
+    ended = {"n0": "passed"}
+    text = progress_text([at], expected(4), ended, planned)
+    assert text == "1/4 evals, 150/400 answers, 10/s, 15 s left: e1:part 50/100"
+    assert progress_text([at], expected(4), ended, planned, 58).endswith(" left: e1:part")
+    assert len(progress_text([at], expected(4), ended, planned, 40)) <= 40
 
 
 def test_what_never_ran_is_taken_for_as_large_as_the_evals_so_far():
     at = Position("e1", 10, 100, "", own=10, answers=110, asked=100, seconds=10.0)
     outcomes = {"n0": "passed", "n3": "skipped"}
     text = progress_text([at], expected(4), outcomes, {"n3": Planned(0)})
-    assert text() == "2/4 evals, 110/~300 answers, 10/s, ~19 s left: e1 10/100"
+    assert text == "2/4 evals, 110/~300 answers, 10/s, ~19 s left: e1 10/100"
     nothing_yet = progress_text([Position("e0", 0, 100)], expected(4), {}, {})
-    assert nothing_yet() == "0/4 evals, 0 answers: e0 0/100"
+    assert nothing_yet == "0/4 evals, 0 answers: e0 0/100"
 
 
 def test_all_workers_are_on_one_line_within_its_width():
     places = [Position(f"a-very-long-name-of-an-eval[{k}]", k, 9, answers=k, own=k) for k in range(3)]
-    line = progress_text(places, expected(3), {}, {f"n{k}": Planned(9) for k in range(3)})(79)
+    line = progress_text(places, expected(3), {}, {f"n{k}": Planned(9) for k in range(3)}, 79)
     assert line.startswith("0/3 evals, 3/27 answers: a-")
     assert len(line) <= 79
-    assert progress_text([Position("evil\x1b[2J", 1, 2)], {}, {}, {})().isprintable()
+    assert progress_text([Position("evil\x1b[2J", 1, 2)], {}, {}, {}).isprintable()
 
 
 def test_answers_are_counted_once_over_stages_and_those_of_the_store_have_no_speed():
