@@ -181,7 +181,8 @@ def _aligned_rows(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> Iterator[s
         if len(row.metric) > room:
             yield _cell(row.metric, "metric", WIDTH).rstrip()
             row = row._replace(metric="")
-        yield "  ".join(_cell(getattr(row, field), field, width) for field, width in widths.items()).rstrip()
+        line = "  ".join(_cell(getattr(row, field), field, width) for field, width in widths.items()).rstrip()
+        yield from [line] if len(line) <= WIDTH else textwrap.wrap(line.strip(), WIDTH, subsequent_indent="    ")
 
 
 def _cell(text: str, field: str, width: int) -> str:
@@ -192,7 +193,7 @@ def _cell(text: str, field: str, width: int) -> str:
 def _wrapped_lines(details: Iterable[tuple[str, str]]) -> Iterable[str]:
     for subject, detail in details:
         line = f"{_clean(subject)}: {_clean(detail)}"
-        yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
+        yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=8, placeholder=" …", break_on_hyphens=False)
 
 
 def _clean(text: str) -> str:

@@ -116,7 +116,7 @@ RELATIVE = "%"
 
 
 def figure_text(value: float | None, unit: str) -> str:
-    """``0.875`` as ``87.5 %`` for a share, else four digits and the unit; a dash where there is no number."""
+    """``0.875`` as ``87.5 %`` for a share, else four digits and the unit, as ``0.08 s/token``; a dash for no number."""
     if value is None:
         return "–"
     if unit in PERCENT_UNITS:
@@ -124,7 +124,7 @@ def figure_text(value: float | None, unit: str) -> str:
     if unit == POINTS:
         # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
         return f"{round(100 * value, 1) + 0.0:+.1f} points"
-    return f"{digits_text(value, 4)} {unit}".rstrip()
+    return f"{digits_text(value, 4)} {unit.replace(' per ', '/')}".rstrip()
 
 
 def bounds_text(lower: float | None, upper: float | None, unit: str) -> str:

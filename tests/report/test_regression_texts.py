@@ -77,9 +77,9 @@ def test_a_row_too_wide_for_the_terminal_moves_no_other_out_of_its_column(runs):
     _, record = runs.gated(runs.item(0, "digits", [RIGHT, WRONG], regressions=lines))
     shown = [text for text, _ in lines_of(record, 80)]
     at = next(text for text in shown if text.startswith("verdict ")).index("now") + len("now")
-    rows = [text for text in shown if text.startswith(("inconclusive  ", "pass  ")) and "per token" not in text]
+    rows = [text for text in shown if text.startswith(("inconclusive  ", "pass  ")) and "/token" not in text]
     assert [text[:at].split()[-4:] for text in rows] == [["98.8", "%", "12.5", "%"]] * 2, shown
-    assert any("0.1153 s per token  0.07809 s per token" in text for text in shown)
+    assert any("0.1153 s/token  0.07809 s/token" in text for text in shown)
 
 
 def test_whatever_is_no_pass_has_its_sentence_and_its_colour(runs):
