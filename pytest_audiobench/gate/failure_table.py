@@ -193,7 +193,9 @@ def _cell(text: str, field: str, width: int) -> str:
 def _wrapped_lines(details: Iterable[tuple[str, str]]) -> Iterable[str]:
     for subject, detail in details:
         line = f"{_clean(subject)}: {_clean(detail)}"
-        yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=8, placeholder=" …", break_on_hyphens=False)
+        yield from textwrap.wrap(
+            line, WIDTH, subsequent_indent="  ", max_lines=8, placeholder=" …", break_on_hyphens=False
+        )
 
 
 def _clean(text: str) -> str:
