@@ -3,7 +3,6 @@ gated as it is, and by what it loses.
 """
 
 import json
-import re
 
 import pytest
 
@@ -201,7 +200,7 @@ def test_a_marker_asks_beside_and_its_figures_are_required_like_any_metric(suite
     told = result.stdout.str()
     assert "lift >= 10pp: +0.0 points is not >= +10.0 points" in told
     assert "order_worst >= 0.9: 25.0 % is not >= 90.0 %" in told
-    assert "order_bias <= 0.05: 0.75 is not <= 0.05" in told
+    assert "order_bias <= 0.05: 75.0 % is not <= 5.0 %" in told
 
 
 def test_verify_recomputes_lift_and_orders_of_repeated_askings_that_some_orders_fail(suite):
