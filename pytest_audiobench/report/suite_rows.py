@@ -26,7 +26,7 @@ from pytest_audiobench.report.verdict import is_alarm
 HEAD = ("", "suite", "model", "metric", "score", "interval", "n", "parsed", "verdict")
 _RIGHT = (4, 5, 6, 7)
 _NAME, _MODEL, _METRIC, _VERDICT = 1, 2, 3, 8
-_SHORTEST = ((_NAME, 20), (_METRIC, 10), (_NAME, 12), (_MODEL, 6))
+_SHORTEST = ((_NAME, 18), (_METRIC, 10), (_NAME, 12), (_MODEL, 6))
 _WORST = ("lost", "FAIL", *(sign.words for sign in VERDICTS.values()))
 _NUMBER = re.compile(r"\d+")
 _MOST_NAMES = 6
@@ -168,7 +168,7 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
         return
     names = list(dict.fromkeys(filter(None, commands.values())))
     fetch = f": audiobench fetch {' '.join(names[:_MOST_NAMES])}{' …' * (len(names) > _MOST_NAMES)}" if names else ""
-    if count := len(commands):
+    if count := len(run.unavailable) or len(commands):
         are = "data set is" if count == 1 else "data sets are"
         yield f"{count} {are} not here{fetch} (each: pytest -rs, or audiobench list benchmarks)"
     if others:

@@ -35,6 +35,7 @@ Line: TypeAlias = tuple[str, Style]
 
 _STYLES: Mapping[Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "parse rate", "verdict")
+_SHORTER = {"parse rate": "parsed"}
 _RIGHT = (3, 4, 5, 6)
 _REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
@@ -342,7 +343,15 @@ def _table(evals: Sequence[_Entry], suites: Sequence[_Entry], several: bool, wid
     rows = [((name, model if several else "", *cells), style) for (name, model, *cells), style in entries]
     entries = [_Entry(tuple(map(printable, cells)), style) for cells, style in rows]
     widths = _widths(entries)
-    if sum(widths) + 2 * (len(_HEAD) - 1) > width:
+    if _total(widths) > width:
+        # A shorter word for a column may be enough.
+        shorter = [
+            entries[0]._replace(cells=tuple(map(_SHORTER.get, entries[0].cells, entries[0].cells))),
+            *entries[1:],
+        ]
+        entries = shorter if _total(_widths(shorter)) <= width else entries
+        widths = _widths(entries)
+    if _total(widths) > width:
         # A stacked table has its indent in place of names, and no column of models.
         rest = width - sum(widths[3:]) - 2 * (len(_HEAD) - 2) - 1
         longest = min(_LONG, max(rest, len(_HEAD[2])))
