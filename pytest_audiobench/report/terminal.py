@@ -35,7 +35,6 @@ Line: TypeAlias = tuple[str, Style]
 
 _STYLES: Mapping[Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "parse rate", "verdict")
-_SHORTER = {"parse rate": "parsed"}
 _RIGHT = (3, 4, 5, 6)
 _REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
@@ -345,12 +344,9 @@ def _table(evals: Sequence[_Entry], suites: Sequence[_Entry], several: bool, wid
     widths = _widths(entries)
     if _total(widths) > width:
         # A shorter word for a column may be enough.
-        shorter = [
-            entries[0]._replace(cells=tuple(map(_SHORTER.get, entries[0].cells, entries[0].cells))),
-            *entries[1:],
-        ]
-        entries = shorter if _total(_widths(shorter)) <= width else entries
-        widths = _widths(entries)
+        head = _Entry(tuple(cell.replace("parse rate", "parsed") for cell in entries[0].cells), entries[0].style)
+        if _total(narrower := _widths([head, *entries[1:]])) <= width:
+            entries, widths = [head, *entries[1:]], narrower
     if _total(widths) > width:
         # A stacked table has its indent in place of names, and no column of models.
         rest = width - sum(widths[3:]) - 2 * (len(_HEAD) - 2) - 1

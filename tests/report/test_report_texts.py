@@ -26,7 +26,7 @@ def test_a_number_in_the_terminal_comes_with_interval_n_coverage_verdict_and_sig
     _, record = runs.collected(runs.item(0, "single", [RIGHT] * 3 + [REFUSED], verdicts=[FAIL], outcome="failed"))
     table = lines_of(record, verbosity=1)
     assert re.match(r"single +accuracy +75\.0 % +\[\d+\.\d to \d+\.\d\] +4 +75\.0 % +FAIL", table[1])
-    assert any("accuracy >= 0.9: fail: 75.0 % is below 90.0 %" in line for line in table)
+    assert any("accuracy >= 0.9: 75.0 % is below 90.0 %" in line for line in table)
     assert any("letters|v:1" in line for line in table)
 
 
