@@ -140,8 +140,8 @@ def _eval_text(target: Path, title: str, own: OwnEval) -> str:
 
 def _rules_text(target: Path, own: OwnEval) -> str:
     from pytest_audiobench.metrics.registry import metric_kind
+    from pytest_audiobench.metrics.value import PERCENT_UNITS
     from pytest_audiobench.protocols.catalogue import protocol
-    from pytest_audiobench.report.formatting import PERCENT_UNITS
 
     asked = protocol(own.keys["protocol"], **{"language": own.keys["language"]} if "language" in own.keys else {})
     kind = metric_kind(asked.scorers[0].metrics[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_audiobench.cli._options import add_output, add_reports, add_terms, put
@@ -60,6 +61,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("flips are counted by --against or given by --flips: leave one away")
     source = baseline_from(args.baseline, args.reports, Path(), texts=False)
     other = baseline_from(args.against, args.reports, Path(), texts=False) if args.against is not None else None
+    if other is None and args.flips is None and source.pair is not None:
+        # Of two models of one run the flips are between them, and its lines are the candidate's.
+        candidate, base = source.pair
+        other = replace(source, models={candidate: source.models[candidate]})
+        source = replace(source, models={base: source.models[base]})
     sides = [
         side
         for alias, contents in source.models.items()

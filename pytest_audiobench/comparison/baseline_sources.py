@@ -153,6 +153,8 @@ class Baseline:
     """Answers that another tool recorded, to be read as the eval reads its own; the models have no sides then."""
     is_asked: bool = False
     """Whether it is a model of the same run, whose sides are there when its answers are."""
+    pair: tuple[str, str] | None = None
+    """Of a run by ``--ab-gate`` the aliases of its candidate and of its base."""
 
     @property
     def only(self) -> Contents | None:
@@ -279,7 +281,10 @@ def _of_run(run: Run, texts: bool) -> Baseline:
     source = f"{_RUN}{run.folder.name}"
     models = contents_of(run, source, texts)
     digest = hashlib.sha256((run.folder / RECORD).read_bytes()).hexdigest()
-    return Baseline(source, str(run.folder), digest, models)
+    other, pair = run.record.baseline, None
+    if other is not None and other.model in models and other.source == f"{_MODEL}{other.model}":
+        pair = next(((alias, str(other.model)) for alias in models if alias != other.model), None)
+    return Baseline(source, str(run.folder), digest, models, pair=pair)
 
 
 def baseline_of_answers(source: Source, name: str, texts: bool = False) -> Baseline:

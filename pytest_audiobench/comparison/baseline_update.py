@@ -15,6 +15,8 @@ from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bound
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
 from pytest_audiobench.report.atomic_files import write_bytes
 
+_NAMED = 3
+
 
 class BaselineOptions(NamedTuple):
     """``scorers``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
@@ -35,12 +37,12 @@ class BaselineUpdate(NamedTuple):
     before: Contents | None
 
 
-def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> BaselineUpdate:
-    """Write what ``run`` measured to ``out``, whole or not at all.
+def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions, keeps_evals: bool = False) -> BaselineUpdate:
+    """Write what ``run`` measured to ``out``, whole or not at all; ``keeps_evals``: no eval that is there may go.
 
-    Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for one with evals
-    whose answers could not be read unless ``wanted.unreadable``, where ``out`` is not a baseline, and for a
-    baseline that would be too large.
+    Raises UsageError for one that would, for several models, for a run that is not whole unless ``wanted.partial``, for
+    one with evals whose answers could not be read unless ``wanted.unreadable``, for what is at ``out`` and is no
+    baseline, and for a baseline that would be too large.
     """
     if (contents := run.only) is None:
         raise UsageError(
@@ -61,6 +63,12 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
         )
     reduced = contents.reduced(wanted.scorers, wanted.texts)
     before = decode_baseline(read_bounded(out), str(out)) if out.exists() else None
+    gone = sorted(set(before.sides) - set(reduced.sides)) if keeps_evals and before is not None else []
+    if gone:
+        raise UsageError(
+            f"{out.name} holds {', '.join(gone[:_NAMED])}{' and others' * (len(gone) > _NAMED)}, which this run did "
+            "not measure: run them too, name another file, or take audiobench baseline update"
+        )
     content = encode_baseline(reduced)
     decode_baseline(content, str(out))
     out.parent.mkdir(parents=True, exist_ok=True)

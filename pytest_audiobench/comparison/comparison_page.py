@@ -20,9 +20,10 @@ from pytest_audiobench.comparison.curve_comparison import curve_cells
 from pytest_audiobench.comparison.finding_comparison import finding_cells
 from pytest_audiobench.comparison.table_cells import MARKS, amount, drop_cells, interval_cell, value_cell
 from pytest_audiobench.gate.regression_text import improvement_text
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
-from pytest_audiobench.report.formatting import PERCENT_UNITS, axis_value, group_text, unit_text
+from pytest_audiobench.report.formatting import axis_value, group_text, unit_text
 from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame
 from pytest_audiobench.report.page.html import escaped_json
 

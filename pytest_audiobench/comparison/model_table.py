@@ -12,8 +12,9 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.report.formatting import PERCENT_UNITS, group_text
+from pytest_audiobench.report.formatting import group_text
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape
 
 from pytest_audiobench.comparison.model_table import Cell, ModelTable, TableLine
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report.formatting import PERCENT_UNITS, printable
+from pytest_audiobench.metrics.value import PERCENT_UNITS
+from pytest_audiobench.report.formatting import printable
 
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 _DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH, wrapped
+from pytest_audiobench.report.formatting import WIDTH, wrapped
 
 LONGEST = 2_000
 """Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""

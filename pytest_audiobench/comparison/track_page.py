@@ -11,9 +11,9 @@ from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
 from pytest_audiobench.gate.regression_text import improvement_text
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
-from pytest_audiobench.report.formatting import PERCENT_UNITS
 from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame
 from pytest_audiobench.report.page.html import escaped_json
 

@@ -203,7 +203,7 @@ def _calibrated(
         kind.unit,
         figures.n,
         noise.runs,
-        noise.mean,
+        _decimal(noise.mean),
         noise.sd,
         noise.degrees,
         require,
@@ -212,10 +212,25 @@ def _calibrated(
     )
 
 
+def _decimal(mean: float) -> float:
+    """Without what the sum of binary fractions adds behind the twelfth digit: 0.9875, not 0.9875000000000002."""
+    return float(f"{mean:.12g}")
+
+
 def _none(figures: Figures, kind: MetricKind, mean: float, why: str) -> CalibratedLine:
     runs = len(figures.values)
     return CalibratedLine(
-        figures.eval, figures.metric, kind.unit, figures.n, runs, mean, math.nan, 0.0, "", None, f"no line: {why}"
+        figures.eval,
+        figures.metric,
+        kind.unit,
+        figures.n,
+        runs,
+        _decimal(mean),
+        math.nan,
+        0.0,
+        "",
+        None,
+        f"no line: {why}",
     )
 
 

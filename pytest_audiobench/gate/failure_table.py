@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
+from pytest_audiobench.gate.regression_text import line_text, subject_text
 from pytest_audiobench.gate.threshold_syntax import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.thresholds import Verdict
-from pytest_audiobench.metrics.metric import FRACTIONS
-from pytest_audiobench.metrics.value import interval_text, value_text
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.metrics.value import RELATIVE, bounds_text, figure_text, value_text
 from pytest_audiobench.records.run import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
 
-WIDTH = 110
+WIDTH = 80
 
 
 class _Key(NamedTuple):
@@ -28,21 +28,19 @@ class _Key(NamedTuple):
 class _Row(NamedTuple):
     metric: str
     value: str
-    interval: str
-    threshold: str
-    n: str
-    coverage: str
-    verdict: str
+    interval: str = ""
+    n: str = ""
+    parse_rate: str = ""
+    threshold: str = ""
+    verdict: str = ""
 
 
 class _RegressionRow(NamedTuple):
     metric: str
-    change: str
+    before: str
+    now: str
     drop: str
     interval: str
-    bound: str
-    margin: str
-    p: str
     n: str
     verdict: str
 
@@ -58,20 +56,21 @@ _MANY = 3
 """Scorers that a table of one eval has room for."""
 _MANY_METRICS = 16
 """Rows without a verdict beyond which a table no longer shows what failed."""
-_HEAD = _Row(*_Row._fields)
-_REGRESSION_HEAD = _RegressionRow(*_RegressionRow._fields)._replace(change="baseline → here")
-_RIGHT = {"value", "n", "coverage", "drop", "bound", "margin"}
-_WIDEST = {"threshold": 24, "interval": 24, "change": 24}
+_HEAD = _Row(*_Row._fields)._replace(parse_rate="parse rate")
+_REGRESSION_HEAD = _RegressionRow(*_RegressionRow._fields)
+_RIGHT = {"value", "interval", "n", "parse_rate", "before", "now", "drop"}
+_WIDEST = {"threshold": 16, "interval": 22, "value": 16, "before": 14, "now": 14, "drop": 16}
 
 
 def failure_table(
     metrics: Sequence[MetricRecord], verdicts: Sequence[VerdictRecord | Verdict], scorers: Sequence[ScorerRecord] = ()
 ) -> str:
-    """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
+    """Aligned plain text of at most :data:`WIDTH` columns: a row per verdict, then the overall metrics that have none.
 
-    Of more than three scorers only the headline's metrics are shown, and of many metrics the first. Below the table
-    is a line for each verdict but a pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those
-    of an item's record; a threshold whose group is not among ``metrics`` shows its value alone.
+    Of more than three scorers only the headline's metrics are shown, and of many metrics the first. A line for each
+    verdict that is not a pass follows, with its detail, unless a row says it of an unmet threshold. ``metrics``,
+    ``verdicts`` and ``scorers`` are those of an item's record; a threshold whose group is not among ``metrics`` shows
+    its value alone.
     """
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
     numbers = _Numbers(
@@ -92,15 +91,19 @@ def failure_table(
     ]
     rows += others[:_MANY_METRICS]
     more = [f"… and {len(others) - _MANY_METRICS} more metrics"] if len(others) > _MANY_METRICS else []
-    details = [(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"]
+    details = [
+        (verdict.threshold, verdict.detail)
+        for verdict, row in zip(verdicts, rows, strict=False)
+        if verdict.status != "pass" and not (verdict.status == "fail" and verdict.value is not None and row.threshold)
+    ]
     return "\n".join([*_aligned_rows([_HEAD, *rows]), *more, *_wrapped_lines(details)])
 
 
 def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[ScorerRecord] = ()) -> str:
-    """Aligned plain text of at most 110 columns: a row per line that was compared with the baseline.
+    """Aligned plain text of at most :data:`WIDTH` columns: a row per line that was compared with the baseline.
 
-    Drops, their intervals, bounds and margins are in points of a hundred (pp) or in the metric's unit; ``n`` counts the
-    pairs, and the clusters where several are of one. Below stands a line for each verdict that is not a pass.
+    ``n`` counts the pairs, and the clusters where several are of one. A line follows for each verdict that is not a
+    pass: its margin, p and bound.
     """
     headline = scorers[0].name if scorers else None
     rows = [_regression_row(record, headline) for record in regressions]
@@ -109,21 +112,17 @@ def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[
 
 
 def _regression_row(record: RegressionRecord, headline: str | None) -> _RegressionRow:
-    percent = 100.0 if record.relative or record.unit in FRACTIONS else 1.0
-    sign = "%" if record.relative else "pp"
-    drop, lower, upper, bound = (
-        "" if value is None else f"{percent * value:.1f}" if percent > 1.0 else value_text(value)
-        for value in (record.drop, record.lower, record.upper, record.bound)
-    )
-    both = record.baseline is not None and record.value is not None
+    unit = RELATIVE if record.relative else POINTS if record.unit in FRACTIONS else record.unit
+    drop = "" if record.drop is None else figure_text(record.drop, unit)
+    if record.relative and record.drop is not None:
+        drop = f"{100 * record.drop:+.1f} %"
+    interval = bounds_text(record.lower, record.upper, unit)
     return _RegressionRow(
         metric=_clean(subject_text(record, headline)),
-        change=f"{value_text(record.baseline)} → {value_text(record.value)}" if both else "–",
-        drop=drop + sign * (percent > 1.0 and bool(drop)),
-        interval=f"[{lower}, {upper}]" if lower and upper else "",
-        bound=bound + sign * (percent > 1.0 and bool(bound)),
-        margin=margin_text(record),
-        p=p_text(record.p).removeprefix("= ") if record.p is not None else "",
+        before=figure_text(record.baseline, record.unit),
+        now=figure_text(record.value, record.unit),
+        drop=drop,
+        interval=f"[{interval}]" if interval else "",
         n=f"{record.pairs}{f' in {record.clusters}' if record.clusters is not None else ''}",
         verdict=record.status.replace("_", " "),
     )
@@ -137,7 +136,7 @@ def _verdict_row(verdict: VerdictRecord | Verdict, headline: str | None, numbers
             raise UsageError("a regression line has no row here")
     except UsageError:
         # A record from another version may hold a threshold that this one cannot read.
-        return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
+        return _Row(_clean(verdict.threshold), value_text(verdict.value), verdict=status)
     group = dict(parts.group)
     scorer = group.pop("scorer", headline)
     key = _Key(scorer, parts.metric, frozenset(group.items()))
@@ -146,7 +145,7 @@ def _verdict_row(verdict: VerdictRecord | Verdict, headline: str | None, numbers
     name = _clean(parts.metric + group_text(parts.group))
     if metric is None:
         value = value_text(verdict.value) if parts.bound == "value" else "–"
-        return _Row(name, value, "", required, "", "", status)
+        return _Row(name, value, threshold=required, verdict=status)
     return _metric_row(name, metric, numbers)._replace(threshold=required, verdict=status)
 
 
@@ -155,8 +154,9 @@ def _metric_row(name: str, metric: MetricRecord, numbers: _Numbers) -> _Row:
     share = "" if covered is None or covered.value is None else f"{100.0 * covered.value:.1f} %"
     if share and (skipped := numbers.skipped.get(metric.scorer)):
         share += f", {skipped} skipped"
-    interval = interval_text(metric.lower, metric.upper)
-    return _Row(name, value_text(metric.value), interval, "", str(metric.n), share, "")
+    interval = bounds_text(metric.lower, metric.upper, metric.unit)
+    value = figure_text(metric.value, metric.unit)
+    return _Row(name, value, f"[{interval}]" if interval else "", str(metric.n), share)
 
 
 def _key(metric: MetricRecord) -> _Key:
@@ -168,16 +168,21 @@ def _name(metric: MetricRecord, headline: str | None) -> str:
     return _clean(metric.name + group_text(tuple({**scorer, **metric.group}.items())))
 
 
-def _aligned_rows(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> list[str]:
+def _aligned_rows(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> Iterator[str]:
+    """The rows in columns, without those that are empty; a metric's name that is too long stands above its numbers."""
     widths = {
         field: min(max(len(cell) for cell in column), _WIDEST.get(field, WIDTH))
         for field, column in zip(rows[0]._fields, zip(*rows, strict=True), strict=True)
+        if any(column[1:])
     }
-    gaps = 2 * (len(widths) - 1)
-    widths["metric"] = min(widths["metric"], WIDTH - gaps - sum(widths.values()) + widths["metric"])
-    return [
-        "  ".join(_cell(cell, *field) for cell, field in zip(row, widths.items(), strict=True)).rstrip() for row in rows
-    ]
+    room = WIDTH - sum(2 + width for field, width in widths.items() if field != "metric")
+    widths["metric"] = max((len(row.metric) for row in rows if len(row.metric) <= room), default=0)
+    for row in rows:
+        if len(row.metric) > room:
+            yield _cell(row.metric, "metric", WIDTH).rstrip()
+            row = row._replace(metric="")
+        line = "  ".join(_cell(getattr(row, field), field, width) for field, width in widths.items()).rstrip()
+        yield from [line] if len(line) <= WIDTH else textwrap.wrap(line.strip(), WIDTH, subsequent_indent="    ")
 
 
 def _cell(text: str, field: str, width: int) -> str:
@@ -188,7 +193,9 @@ def _cell(text: str, field: str, width: int) -> str:
 def _wrapped_lines(details: Iterable[tuple[str, str]]) -> Iterable[str]:
     for subject, detail in details:
         line = f"{_clean(subject)}: {_clean(detail)}"
-        yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
+        yield from textwrap.wrap(
+            line, WIDTH, subsequent_indent="  ", max_lines=8, placeholder=" …", break_on_hyphens=False
+        )
 
 
 def _clean(text: str) -> str:

@@ -24,7 +24,7 @@ from pytest_audiobench.io.mistakes import near
 from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.value import Metric, interval_text, value_text
+from pytest_audiobench.metrics.value import PERCENT_UNITS, Metric, bounds_text, figure_text
 
 _MOST_GROUPS = 10
 """Groups that are named where a threshold is on another."""
@@ -167,12 +167,15 @@ def check_threshold(threshold: Threshold, lookup: MetricLookup, keys: Sequence[s
     if value is None or not math.isfinite(value):
         return Verdict("fail", text, None, f"{_subject_without_bound(threshold)} has no {threshold.bound} bound{why}")
     value = float(value)
-    interval = " ".join(part for part in (interval_text(metric.lower, metric.upper), f"n={metric.n}") if part)
-    measured = f"{value_text(metric)} {interval}"
+    whole, bounds = figure_text(metric, metric.unit), bounds_text(metric.lower, metric.upper, metric.unit)
+    interval = f"{f'[{bounds}], ' * bool(bounds)}n={metric.n}"
     if _HOLDS[threshold.operator](value, threshold.limit):
-        return Verdict("pass", text, value, measured)
-    value_shown = value_text(value) if value_text(value) != value_text(threshold.limit) else repr(value)
-    return Verdict("fail", text, value, f"{value_shown} is not {threshold.operator} {threshold.limit!r} ({measured})")
+        return Verdict("pass", text, value, f"{whole} {interval}")
+    limit, shown = (figure_text(each, metric.unit) for each in (threshold.limit, value))
+    if shown == limit and value != threshold.limit:
+        shown = f"{100 * value:.10g} %" if metric.unit in PERCENT_UNITS else repr(value)
+    of = f"{whole} " * (threshold.bound != "value")
+    return Verdict("fail", text, value, f"{shown} is not {threshold.operator} {limit} ({of}{interval})")
 
 
 def _mistaken_limit(threshold: Threshold, unit: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import ERROR_RATES, SHARE
+from pytest_audiobench.metrics.metric import ERROR_RATES, POINTS, SHARE
 
 _STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped")
 
@@ -106,6 +106,36 @@ def value_text(value: float | None) -> str:
 def interval_text(lower: float | None, upper: float | None) -> str:
     """``[0.740, 0.792]``, or nothing where there is no interval."""
     return "" if lower is None or upper is None else f"[{value_text(lower)}, {value_text(upper)}]"
+
+
+PERCENT_UNITS = ERROR_RATES | {SHARE}
+"""Units of the registry's metrics that are kept as fractions of one and read as percentages."""
+
+RELATIVE = "%"
+"""The unit of differences that are shares of one of the two values."""
+
+
+def figure_text(value: float | None, unit: str) -> str:
+    """``0.875`` as ``87.5 %`` for a share, else four digits and the unit, as ``0.08 s/token``; a dash for no number."""
+    if value is None:
+        return "–"
+    if unit in PERCENT_UNITS:
+        return f"{100 * value:.1f} %"
+    if unit == POINTS:
+        # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
+        return f"{round(100 * value, 1) + 0.0:+.1f} points"
+    return f"{digits_text(value, 4)} {unit.replace(' per ', '/')}".rstrip()
+
+
+def bounds_text(lower: float | None, upper: float | None, unit: str) -> str:
+    """``83.1 to 90.9``, in the value's own ``unit``; empty where no interval is known."""
+    if lower is None or upper is None:
+        return ""
+    if unit in (POINTS, RELATIVE):
+        return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
+    if unit in PERCENT_UNITS:
+        return f"{100 * lower:.1f} to {100 * upper:.1f}"
+    return f"{digits_text(lower, 4)} to {digits_text(upper, 4)}"
 
 
 def number(value: object, name: str) -> float:

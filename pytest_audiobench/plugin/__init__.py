@@ -70,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
         check_root(config)
     options.check_names(config)
     config.stash[RUN_FILE] = options.apply_run_file(config)
+    if not hasattr(config, "workerinput"):
+        options.check_update(config)
     given = options.read_options(config)
     if perturbations := options.perturbations_of(config):
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -209,7 +211,9 @@ def _collect_garbage_seldom(config: pytest.Config) -> None:
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     from pytest_audiobench.plugin.stash import CONTROLLER
 
-    return list(config.stash[CONTROLLER].collected.plan) if CONTROLLER in config.stash else []
+    if (controller := config.stash.get(CONTROLLER, None)) is None:
+        return []
+    return list(controller.on_terminal(controller.collected.plan, config.pluginmanager.get_plugin("terminalreporter")))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

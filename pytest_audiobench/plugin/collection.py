@@ -18,7 +18,6 @@ from _pytest.mark.expression import Expression
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import rules_file
 from pytest_audiobench.io.mistakes import Mistakes
-from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import (
@@ -34,7 +33,8 @@ from pytest_audiobench.plugin.eval_items import (
     named_place,
 )
 from pytest_audiobench.plugin.options import ASKING, read_options
-from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
+from pytest_audiobench.plugin.progress import to_file
+from pytest_audiobench.plugin.run_folder import Announcement, Expected, Planned, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import DESELECTED, INSTRUMENT, SESSION
 from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
@@ -55,9 +55,10 @@ def session_of(config: pytest.Config) -> EvalSession:
         options = read_options(config)
         if run := worker_input(config).get(RUN):
             place = RunFolder(options.reports, run, worker_input(config)[STARTED])
-            line = progress.to_file(place.folder / f"progress-{process_name(config)}")
+            line = to_file(place.folder / f"progress-{process_name(config)}")
         else:
-            place, line = controller_of(config).place, _terminal_progress(config)
+            controller = controller_of(config)
+            place, line = controller.place, controller.progress(config)
         config.stash[SESSION] = session = EvalSession(config, options, place, line)
         if not run and config.getoption("dist", "no") == "no":
             controller = controller_of(config)
@@ -230,16 +231,19 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     unknown = shared.unknown_data
     by_name = _items_by_name(config, [item for item in session.items if ITEM in item.stash])
     named = {name: [item.nodeid for item in items] for name, items in by_name.items() if items}
-    plan: list[str] = []
+    lines, planned = list[str](), dict[str, Planned]()
     if is_first(config) and config.get_verbosity() >= 0:
-        from pytest_audiobench.plugin.run_plan import plan_lines
+        from pytest_audiobench.plugin.run_plan import plan
 
-        plan = plan_lines(shared, selected, _READ_HERE)
+        lines, planned = plan(shared, selected, _READ_HERE)
         if shared.shard is not None:
-            plan = [f"{line}; here {shared.shard} of that" for line in plan]
+            lines = [f"{line}; here {shared.shard} of that" for line in lines]
+            planned = {
+                nodeid: Planned(*(count // shared.shard.count for count in size)) for nodeid, size in planned.items()
+            }
         if shared.gate is not None:
-            plan += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
-    announcement = Announcement(expected, left_out, cautions, plan, missing, unknown, baseline, named)
+            lines += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
+    announcement = Announcement(expected, left_out, cautions, lines, planned, missing, unknown, baseline, named)
     _announce(shared, session.items, announcement)
 
 
@@ -388,10 +392,3 @@ def _whole_benchmark(config: pytest.Config) -> list[str]:
             raise UsageError(f"the evals in {', '.join(folders)} cannot be collected: see {' '.join(command[1:])}")
         names: list[str] = json.loads(listing.read_text(encoding="utf-8"))
         return names
-
-
-def _terminal_progress(config: pytest.Config) -> progress.Progress:
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None or config.get_verbosity() < 0:
-        return progress.silent()
-    return progress.on_terminal(reporter, config.pluginmanager.get_plugin("capturemanager"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
-from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
+from pytest_audiobench.plugin.run_folder import Announcement, Expected, Planned, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import (
     CHOSEN,
     CONTROLLER,
@@ -30,8 +31,9 @@ from pytest_audiobench.plugin.workers import BASELINE, CPU, DEVICES, RUN, STARTE
 if TYPE_CHECKING:
     from pytest_audiobench.models.device.client import Address
     from pytest_audiobench.plugin.device_pool import DevicePool
-    from pytest_audiobench.plugin.progress import WorkersLine
+    from pytest_audiobench.plugin.progress import Progress, RunProgress
     from pytest_audiobench.records.run import RunRecord
+    from pytest_audiobench.report.terminal import Line
 
 
 class Controller:
@@ -52,6 +54,9 @@ class Controller:
         """The last process's: all but the evals is the same in each."""
         self.plan: Sequence[str] = ()
         """What is to be asked of each model, as workers were told."""
+        self._unsaid = True
+        """Whether these lines wait until xdist has ended its own, on which it counts workers and tests."""
+        self.planned: dict[str, Planned] = {}
         self.lookups: set[str] = set()
         """The names of ``--ab-data=NAME=FOLDER`` that an evaluation looked up."""
         self.unavailable: dict[str, set[str]] = {}
@@ -68,9 +73,12 @@ class Controller:
         """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
         """Why the report could not be written."""
+        self.baseline_lines: list[Line] = []
+        """What became of the baseline that the run was to write."""
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
-        self._line: WorkersLine | None = None
+        self._reporter: Any = None
+        self._progress: RunProgress | None = None
         self._devices: DevicePool | None = None
         self._workers = 0
         self._last: str | None = None
@@ -78,6 +86,7 @@ class Controller:
     def expect(self, collected: Announcement) -> None:
         """Every eval that will run; each of them must report."""
         self.expected.update((expected.nodeid, expected) for expected in collected.expected)
+        self.planned.update(collected.planned)
         self.collected = collected
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
@@ -187,6 +196,20 @@ class Controller:
             elif name == REQUIRED:
                 self.required[report.nodeid] = int(str(value))
 
+    @staticmethod
+    def on_terminal(lines: Sequence[str], reporter: Any) -> Sequence[str]:
+        """The lines, which a terminal would break in the middle of words."""
+        if not getattr(reporter, "isatty", False):
+            return lines
+        width = reporter._tw.fullwidth
+        return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="  ")]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        if self.plan and self._unsaid and self._reporter is not None:
+            self._unsaid = False
+            self._reporter.write_line("\n".join(self.on_terminal(self.plan, self._reporter)))
+
     @pytest.hookimpl
     def pytest_internalerror(self) -> None:
         # That of a worker reaches this process by xdist, which lets the session continue as if nothing had been.
@@ -206,22 +229,36 @@ class Controller:
                 [(eval_.nodeid, eval_.eval, eval_.alias) for eval_ in self.expected.values()],
             )
         )
+        self._reporter = config.pluginmanager.get_plugin("terminalreporter")
         if read_options(config).starts_servers:
             from pytest_audiobench.plugin import model_server
 
             model_server.start(config, self.place)
 
-    def start_progress(self, config: pytest.Config) -> None:
-        """Show how far all workers are, on one line."""
+    def progress(self, config: pytest.Config) -> Progress:
+        """What counts the answers of a run without workers, and shows how far it is."""
+        from pytest_audiobench.plugin.progress import Progress, silent
+
+        whole = self._run_progress(config)
+        return silent() if whole is None else Progress(whole.show, whole.every_s)
+
+    def watch_progress(self, config: pytest.Config) -> None:
+        """Show how far all workers are."""
+        if (whole := self._run_progress(config)) is not None:
+            whole.watch(self.place.folder)
+
+    def _run_progress(self, config: pytest.Config) -> RunProgress | None:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and config.get_verbosity() >= 0:
-            from pytest_audiobench.plugin.progress import WorkersLine
+            from pytest_audiobench.plugin.progress import RunProgress
 
-            self._line = WorkersLine(reporter, self.place.folder)
+            capture = config.pluginmanager.get_plugin("capturemanager")
+            self._progress = RunProgress(reporter, capture, self.expected, self.outcomes, self.planned)
+        return self._progress
 
     def stop_progress(self) -> None:
-        if self._line is not None:
-            self._line.stop()
+        if self._progress is not None:
+            self._progress.stop()
 
 
 def command_of(config: pytest.Config) -> list[str]:
@@ -306,9 +343,6 @@ def node_collected(config: pytest.Config) -> None:
         controller.expect(collected)
         if collected.plan and not controller.plan:
             controller.plan = collected.plan
-            if reporter := config.pluginmanager.get_plugin("terminalreporter"):
-                reporter.ensure_newline()
-                reporter.write_line("\n".join(collected.plan))
     if controller.expected:
         try:
             controller.start_devices(config)
@@ -316,4 +350,4 @@ def node_collected(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from error
     if controller.expected and not config.pluginmanager.hasplugin(RUNNING):
         controller.register(config)
-        controller.start_progress(config)
+        controller.watch_progress(config)

@@ -16,6 +16,7 @@ from pytest_audiobench.plugin.eval_items import marked
 QUICK, QUICK_SAMPLES = "quick", 50
 """The marker of evals that are worth asking in part, and of how many samples."""
 EARLY_STOP = "early-stop"
+UPDATE, BASELINE_FILE = "update-baseline", "baselines/main.json"
 DEFAULT_MODEL = "baseline:listener"
 ASKING = (
     "--ab-baseline",
@@ -118,6 +119,11 @@ _VALUES = {
         "compare every eval with this: a baseline file, an earlier run, the last one, a file of a git ref, "
         "or answers that another tool recorded",
     ),
+    UPDATE: (
+        "FILE",
+        f"after the run write its baseline (default {BASELINE_FILE}; another by --ab-{UPDATE}=FILE), as audiobench "
+        "baseline update does; neither in CI nor with --ab-baseline; of the command line only (docs/baselines.md)",
+    ),
     "gate": (
         "CANDIDATE:BASE",
         "ask two models of --ab-model, by their aliases, the same samples in turns, and compare the first with the "
@@ -178,7 +184,8 @@ def add_options(parser: pytest.Parser) -> None:
         group.addoption(f"--ab-{name}", action="append", default=None, metavar=metavar, help=text)
         parser.addini(_ini(name), f"{text} (as --ab-{name})", type="linelist", default=[])
     for name, (metavar, text) in _VALUES.items():
-        group.addoption(f"--ab-{name}", default=None, metavar=metavar, help=text)
+        bare = {"nargs": "?", "const": BASELINE_FILE} if name == UPDATE else {}
+        group.addoption(f"--ab-{name}", default=None, metavar=metavar, help=text, **bare)
         parser.addini(_ini(name), f"{text} (as --ab-{name})", default="")
     for name, text in _FLAGS.items():
         group.addoption(f"--ab-{name}", action="store_true", default=None, help=text)
@@ -224,6 +231,8 @@ class Options(NamedTuple):
     max_cost_usd: float | None
     max_requests: int | None
     baseline: str
+    update: Path | None
+    """Where the run's baseline is written."""
     gate: tuple[str, str] | None
     """The aliases of the candidate, and of the base that it is compared with."""
     max_drop: str
@@ -300,6 +309,7 @@ def read_options(config: pytest.Config) -> Options:
         max_cost_usd=_decimal(config, "max-cost"),
         max_requests=_whole_number(config, "max-requests", least=1),
         baseline=_value(config, "baseline"),
+        update=base(config, UPDATE) / Path(update).expanduser() if (update := _value(config, UPDATE)) else None,
         gate=gate_of(config),
         max_drop=_value(config, "max-drop").strip(),
         alpha=_share(config, "alpha", 0.05, most=0.5),
@@ -331,6 +341,30 @@ def check_early_stop(config: pytest.Config, options: Options) -> None:
     }
     if other := next((other for other, given in whole.items() if given), None):
         raise pytest.UsageError(f"--ab-{other} is about all samples of an eval, and {name} about a part: leave one out")
+
+
+def check_update(config: pytest.Config) -> None:
+    """Raises pytest.UsageError for ``--ab-update-baseline`` in CI, of another place than the command line, for what is
+    no name of a baseline's file, and beside what a baseline is not made of.
+    """
+    if not (file := _value(config, UPDATE)):
+        return
+    name = f"--ab-{UPDATE}"
+    if not any(str(argument).partition("=")[0] == name for argument in config.invocation_params.args):
+        raise pytest.UsageError(f"{name} is of the command line only: a baseline is renewed on purpose")
+    if not file.endswith(".json"):
+        raise pytest.UsageError(f"{name}={file} is no name of a baseline, which ends in .json: write {name}=FILE.json")
+    if any(os.environ.get(variable) for variable in ("CI", "BUILD_NUMBER")):
+        raise pytest.UsageError(f"{name} is not for CI, where a run would set what it is compared with: write it here")
+    whys = {
+        "baseline": "a run that is compared is not what the next one is compared with (ini file: -o ab_baseline=)",
+        "gate": "a baseline is of one model",
+        "shard": "a part of every eval is asked; merge the shards and take audiobench baseline update",
+    }
+    if other := next((other for other in whys if _value(config, other)), None):
+        raise pytest.UsageError(f"{name} and --ab-{other} do not go together: {whys[other]}")
+    if len(models_of(config)) > 1:
+        raise pytest.UsageError(f"{name} is of one model, and --ab-model names {len(models_of(config))}")
 
 
 def apply_run_file(config: pytest.Config) -> list[str]:

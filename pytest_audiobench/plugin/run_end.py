@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
+from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, UsageError, disk_errors
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.models.remote.budget import spent_note
@@ -25,7 +25,7 @@ from pytest_audiobench.plugin.shortfalls import notes, shortfalls
 from pytest_audiobench.plugin.stash import INSTRUMENT
 from pytest_audiobench.records.run import AnswersRecord, CanaryRecord, ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import run_writer
-from pytest_audiobench.report.formatting import no_command
+from pytest_audiobench.report.formatting import no_command, wrapped
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_writer import Lines, iso, runtime, whole_parts, write_part
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
@@ -34,6 +34,8 @@ from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 _ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """Those of a run that says something of the model; any other is to be run again, and asks for the rest only."""
 _UNJUDGED = (pytest.ExitCode.OK, INSTRUMENT_FAILED)
+_MOST_TOLD = 12
+"""Lines on what a new baseline changes."""
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
@@ -119,6 +121,8 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         run = replace(run, items=with_adjusted_p_values(run.items, baseline.lines))
     _call_update_hooks(session.config, run)
     write_page(controller.place.folder, run)
+    if options.update is not None:
+        run = _update_baseline(session, controller, run, options.update)
     if len({item.model for item in run.items}) > 1:
         from pytest_audiobench.report.summary_table import write_summary
 
@@ -131,6 +135,33 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         with disk_errors(Path(summary)):
             append_summary(Path(summary), run)
     controller.run = run
+
+
+def _update_baseline(session: pytest.Session, controller: Controller, run: RunRecord, out: Path) -> RunRecord:
+    """Write the run's baseline, or say what the run lacks for that; the run, which is not green then."""
+    from pytest_audiobench.comparison.baseline_sources import baseline_from
+    from pytest_audiobench.comparison.baseline_text import changes
+    from pytest_audiobench.comparison.baseline_update import BaselineOptions, write_baseline
+
+    folder = controller.place.folder
+    try:
+        run_writer.finish(folder, run)
+        baseline = baseline_from(str(folder), folder.parent, Path.cwd(), texts=False)
+        done = write_baseline(baseline, out, BaselineOptions(), keeps_evals=True)
+    except UsageError as error:
+        lines = f"baseline not written: {error}".splitlines()
+        controller.baseline_lines = [(part, "red") for line in lines for part in wrapped(line)]
+        if session.exitstatus != pytest.ExitCode.OK:
+            return run
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        run = replace(run, exit_status=1, unmeasured=[*run.unmeasured, f"the baseline {out.name} was not written"])
+        write_page(folder, run)
+        return run
+    told = [] if done.before is None else changes(done.before, done.contents)
+    more = [f"and {len(told) - _MOST_TOLD} more: audiobench baseline show {out}"] * (len(told) > _MOST_TOLD)
+    written = f"baseline written: {os.path.relpath(out)}, {done.contents.samples} samples; commit it"
+    controller.baseline_lines = [(line, "") for line in (*wrapped(written), *told[:_MOST_TOLD], *more)]
+    return run
 
 
 def _canaries(records: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> tuple[list[CanaryRecord], list[str]]:
@@ -170,7 +201,7 @@ def _call_update_hooks(config: pytest.Config, run: RunRecord) -> None:
 def summarise(reporter: Any, controller: Controller) -> None:
     """The table of the run, and where its report lies."""
     if controller.nothing_measured:
-        reporter.section("audiobench", sep="=", red=True)
+        reporter.write_sep("=", "audiobench", red=True)
         count = len(controller.expected)
         were = "the only eval was" if count == 1 else f"all {count} evals were"
         reporter.write_line(f"{were} skipped: nothing was measured (run with -rs for the reasons)", red=True)
@@ -181,10 +212,12 @@ def summarise(reporter: Any, controller: Controller) -> None:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is not None:
         if not controller.nothing_measured and controller.run.items:
-            reporter.section("audiobench", sep="=")
-            _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
+            reporter.write_sep("=", "audiobench")
+            verbosity = reporter.config.get_verbosity()
+            _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth, max(0, verbosity)))
         page = controller.place.folder / "report.html"
         reporter.write_line(f"report: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
+        _write(reporter, controller.baseline_lines)
         _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
     _annotate(reporter, controller)
 

@@ -43,6 +43,14 @@ class Expected(NamedTuple):
     """Whether it only asks another eval under a perturbation, so that no line can be on it."""
 
 
+class Planned(NamedTuple):
+    """What an eval is to be asked."""
+
+    answers: int
+    known: int = 0
+    """Those that the store holds."""
+
+
 class Announcement(Record, frozen=True):
     """What one process of the run collected, or the usage error that it met."""
 
@@ -52,6 +60,8 @@ class Announcement(Record, frozen=True):
     cautions: Sequence[str] = ()
     plan: Sequence[str] = ()
     """What is to be asked of each model, a line each."""
+    planned: Mapping[str, Planned] = msgspec.field(default_factory=dict)
+    """The same of each eval by node id, where it is known."""
     missing: Sequence[str] = ()
     """What the baseline holds and was not collected, a sentence each."""
     unknown_data: Sequence[str] = ()

@@ -23,6 +23,7 @@ from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.perturbation_series import without_perturbation
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, PERTURBATION, DeclaredEval
 from pytest_audiobench.plugin.needed_parts import case_of
+from pytest_audiobench.plugin.run_folder import Planned
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import counted, duration
@@ -107,8 +108,13 @@ def _text_of(prompts: PromptSet) -> str:
     return f"{prompts.digest}{'' if prompts.seed is None else f':{prompts.seed}'}"
 
 
-def plan_lines(shared: EvalSession, selected: Sequence[pytest.Item], local: Collection[str]) -> list[str]:
-    """A line for each model of the ``selected`` evals; ``local`` are the kinds whose weights tell what they are."""
+def plan(
+    shared: EvalSession, selected: Sequence[pytest.Item], local: Collection[str]
+) -> tuple[list[str], dict[str, Planned]]:
+    """A line for each model of the ``selected`` evals, and what is known of each by node id; ``local`` are the kinds
+    whose weights tell what they are.
+    """
+    planned: dict[str, Planned] = {}
     first = next(iter(shared.specs))
     by_alias = sorted(selected, key=lambda item: list(shared.specs).index(item.stash[ITEM].alias or first))
     lines = []
@@ -121,8 +127,8 @@ def plan_lines(shared: EvalSession, selected: Sequence[pytest.Item], local: Coll
         for asked, items in groupby(by_alias, key=lambda item: item.stash[ITEM].alias or first):
             own = list(items)
             for alias in shared.options.gate or (asked,):
-                lines.append(_line(shared, alias, own, sizes, shared.specs[alias].kind in local))
-    return lines
+                lines.append(_line(shared, alias, own, sizes, shared.specs[alias].kind in local, planned))
+    return lines, planned
 
 
 def _sizes(store: Store) -> Iterator[_Size]:
@@ -131,7 +137,14 @@ def _sizes(store: Store) -> Iterator[_Size]:
             yield _Size(*json.loads(text))
 
 
-def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: Sequence[_Size], is_local: bool) -> str:
+def _line(
+    shared: EvalSession,
+    alias: str,
+    items: Sequence[pytest.Item],
+    sizes: Sequence[_Size],
+    is_local: bool,
+    planned: dict[str, Planned],
+) -> str:
     handle, limit, epochs = shared.handle(alias), shared.options.limit, shared.options.epochs
     asked = [size for size in sizes if bool(size.chosen) == bool(shared.prompts)]
     sizes = [size.in_chosen(shared.prompts) for size in sizes]
@@ -147,6 +160,7 @@ def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: 
         parts = sizes_by_eval.get(name) or sizes_by_eval.get(_as_it_is(item), [])
         size = _declared_bytes(shared, item)
         if size == -1 or lacks_judge(shared, item):
+            planned[item.nodeid] = Planned(0)
             continue
         answers = sum(part.within(limit, epochs) for part in parts) if parts else None
         if answers is None and size is not None and size <= _MOST_BYTES:
@@ -158,6 +172,8 @@ def _line(shared: EvalSession, alias: str, items: Sequence[pytest.Item], sizes: 
         earlier = min(answers, sum(part.within(limit, min(epochs, part.epochs)) for part in before))
         again = _again(shared, item, handle, answers // epochs, parts, limit)
         answers, earlier = answers + again, earlier + min(again, sum(part.again_within(limit) for part in before))
+        other = planned.get(item.nodeid, Planned(0))
+        planned[item.nodeid] = Planned(other.answers + answers, other.known + earlier)
         timed = [part for part in parts if part.model == handle.spec and part.seconds]
         total, known, evals = total + answers, known + earlier, evals + 1
         seconds += (answers - earlier) * (_each_s(timed) or mean_s)

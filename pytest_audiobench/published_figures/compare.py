@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.protocols.protocol import encoder_of
 from pytest_audiobench.published_figures.registry import Published
 from pytest_audiobench.records.run import ItemRecord, SuiteRecord
-from pytest_audiobench.report.formatting import PERCENT_UNITS, counted
+from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.report.scorer_comparison import ScorerTable, scale, scorer_tables
 
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {

@@ -102,14 +102,6 @@ def answer_comparisons(record: RunRecord) -> list[AnswerComparison]:
     return [comparison for comparison in comparisons if comparison.blocks]
 
 
-def evals_in_tables(record: RunRecord) -> set[tuple[str, str]]:
-    """The evals, with their models, whose parse rates are in these tables or in that of all perturbations."""
-    summaries = [(suite.model, summary) for suite in record.suites for summary in suite.perturbations]
-    evals = {(point.eval, model) for model, summary in summaries if summary.metric == SAME for point in summary.points}
-    blocks = [(comparison.model, block) for comparison in answer_comparisons(record) for block in comparison.blocks]
-    return evals | {(row.eval, model) for model, block in blocks for row in block.rows}
-
-
 def lines(record: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
     """A title for each model and data set, and its blocks; with each line whether it is a head."""
     for comparison in answer_comparisons(record):

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec.structs import asdict
 
-from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, SHARE
-from pytest_audiobench.metrics.value import digits_text
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.metrics.value import PERCENT_UNITS, RELATIVE, bounds_text, digits_text, figure_text
 from pytest_audiobench.records.run import CoverageRecord
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
@@ -36,12 +36,6 @@ VERDICTS: Mapping[str, Sign] = {
 
 WIDTH = 80
 
-PERCENT_UNITS = ERROR_RATES | {SHARE}
-"""Units of the registry's metrics that are kept as fractions of one and read as percentages."""
-
-RELATIVE = "%"
-"""The unit of differences that are shares of one of the two values."""
-
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 _COMMAND = re.compile(r"^\s*::|##\[")
 
@@ -55,16 +49,7 @@ class Interval(Protocol):
     def upper(self) -> float | None: ...
 
 
-def value_text(value: float | None, unit: str) -> str:
-    """``0.875`` as ``87.5 %`` for a share, else four digits and the unit; a dash where there is no number."""
-    if value is None:
-        return "–"
-    if unit in PERCENT_UNITS:
-        return f"{100 * value:.1f} %"
-    if unit == POINTS:
-        # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
-        return f"{round(100 * value, 1) + 0.0:+.1f} points"
-    return f"{digits_text(value, 4)} {unit}".rstrip()
+value_text = figure_text
 
 
 def difference_text(difference: float | None, unit: str) -> str:
@@ -80,14 +65,7 @@ def difference_text(difference: float | None, unit: str) -> str:
 
 def interval_text(figure: Interval, unit: str) -> str:
     """``83.1 to 90.9``, in the value's own ``unit``; empty where no interval is known."""
-    lower, upper = figure.lower, figure.upper
-    if lower is None or upper is None:
-        return ""
-    if unit in (POINTS, RELATIVE):
-        return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
-    if unit in PERCENT_UNITS:
-        return f"{100 * lower:.1f} to {100 * upper:.1f}"
-    return f"{digits_text(lower, 4)} to {digits_text(upper, 4)}"
+    return bounds_text(figure.lower, figure.upper, unit)
 
 
 def axis_value(value: float | None, unit: str) -> float | None:
@@ -149,6 +127,14 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def cut_in_the_middle(text: str, width: int) -> str:
+    """What differs between long names is at their ends, so the middle goes."""
+    if len(text) <= width:
+        return text
+    left = (width - 1) // 2
+    return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.wording_figures import wording_number
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord, SuiteRecord
 from pytest_audiobench.report import formatting
 
@@ -195,7 +196,7 @@ def of_judge(signature: str) -> bool:
 
 def scale(unit: str) -> float:
     """By what a value of this unit is multiplied to be read: 100 for those that are read as percentages."""
-    return 100.0 if unit in formatting.PERCENT_UNITS else 1.0
+    return 100.0 if unit in PERCENT_UNITS else 1.0
 
 
 def table_title(owner: str, table: ScorerTable) -> str:
@@ -270,7 +271,7 @@ def _table(
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
     text = ""
-    if spread is not None and unit not in formatting.PERCENT_UNITS:
+    if spread is not None and unit not in PERCENT_UNITS:
         text = f"{spread:.4g} {unit}".rstrip()
     elif spread is not None:
         text = "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,15 +87,12 @@ def scorer_lines(record: RunRecord) -> list[str]:
     ]
 
 
-def failure_lines(record: RunRecord, left_out: Collection[tuple[str, str]] = ()) -> list[str]:
-    """A line for each eval with failures: the class that moves its score most.
-
-    ``left_out`` are evals and their models of which none is wanted.
-    """
+def failure_lines(record: RunRecord) -> list[str]:
+    """A line for each eval with failures: the class that moves its score most."""
     return [
         f"failures in {_name(record, item)}: {failure_sentence(item.failures)}"
         for item in _evals(record)
-        if item.failures and (item.name, item.model) not in left_out
+        if item.failures
     ]
 
 
@@ -149,14 +146,17 @@ def answers_line(record: RunRecord) -> str:
     return f"answers: {answers.asked} asked now, {stored}{''.join(canaries)}"
 
 
-def models(record: RunRecord) -> list[ModelFacts]:
-    """The models that were asked: how fast they answered, and whether they are known to use the audio."""
+def models(record: RunRecord, is_brief: bool = False) -> list[ModelFacts]:
+    """The models that were asked: how fast they answered, and whether they are known to use the audio; ``is_brief``: of
+    their speed no more than samples and sound in a second, and what to do about the rest.
+    """
     return [
         ModelFacts(
             alias=model.alias,
             speed=", ".join(
                 f"{_SPEED_WORDS.get(figure.name, '')}{value_text(figure.value, figure.unit)}{_remedy(figure, model)}"
                 for figure in model.speed
+                if not is_brief or figure.name not in _SPEED_WORDS or _remedy(figure, model)
             ),
             time=time_text(together([item.taken for item in record.items if item.model == model.alias])),
             grounding=f"{model.hearing.status}: {model.hearing.evidence}" if model.hearing else "",
@@ -168,14 +168,16 @@ def models(record: RunRecord) -> list[ModelFacts]:
     ]
 
 
-def model_lines(record: RunRecord, judging: str) -> list[tuple[str, str]]:
-    """The same in lines: of what it is (``judging`` of a judge), and the text with the model's alias."""
+def model_lines(record: RunRecord, judging: str, is_brief: bool = False) -> list[tuple[str, str]]:
+    """The same in lines: of what it is (``judging`` of a judge), and the text with the model's alias; ``is_brief``:
+    without where the time went and on which device.
+    """
     return [
         (subject, f"{facts.alias}: {text}")
-        for facts in models(record)
+        for facts in models(record, is_brief)
         for subject, text in (
-            *((judging, facts.judging), ("speed of", facts.speed), ("time of", facts.time)),
-            ("device of", facts.device),
+            *((judging, facts.judging), ("speed of", facts.speed)),
+            *(() if is_brief else (("time of", facts.time), ("device of", facts.device))),
             ("audio grounding of", facts.grounding),
             ("note on", facts.note),
         )

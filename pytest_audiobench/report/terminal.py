@@ -6,15 +6,23 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
-from pytest_audiobench.report.formatting import Tone, eval_name, printable
+from pytest_audiobench.report.formatting import Tone, cut_in_the_middle, eval_name, printable
 from pytest_audiobench.report.scene_columns import published_lines
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
-from pytest_audiobench.report.verdict import PASS, failed_thresholds, is_alarm, regression_lines, run_verdict
+from pytest_audiobench.report.suite_rows import alarm_lines, fitted, skip_lines, suite_rows
+from pytest_audiobench.report.verdict import (
+    PASS,
+    alarms,
+    failed_checks,
+    failed_thresholds,
+    is_alarm,
+    regression_lines,
+    run_verdict,
+)
 from pytest_audiobench.report.view_model import Block
 
 if TYPE_CHECKING:
@@ -31,11 +39,14 @@ _RIGHT = (3, 4, 5, 6)
 _REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
 
-_MANY = 60
-"""Figures of evals beyond which each shows its first metric alone: what is asserted on must still be found."""
+_FEW = 8
+"""Evals up to which each is shown in full: their figures are what such a run is for."""
 
-_MANY_SKIPS = 12
-"""Reasons to skip evals beyond which none is given: a catalogue whose data is not on the machine would fill screens."""
+_MOST = 10
+"""Lines on what failed, beyond which the page has the others."""
+
+_MANY_SKIPS = 3
+"""Reasons to skip evals beyond which data that is not here is one line: a catalogue would fill screens."""
 
 _LONG = 22
 """A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all.
@@ -52,16 +63,40 @@ class _Entry(NamedTuple):
     style: Style
 
 
-def summary_lines(run: RunRecord, width: int) -> list[Line]:
+def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
     """The run as lines of at most ``width`` columns, without colours.
 
-    Evals first, then suites pooled, how far many scorers lie apart, failures, failed checks, the scorers'
-    signatures and the run's notes; then, where the eye rests, what became of the regression lines.
-    Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
+    Of more than :data:`_FEW` evals a row for each suite; of few, or with ``verbosity``, each eval's figures and the
+    tables of perturbations, of scorers and of what else was compared. Then what failed, regression lines, what bears on
+    whether the numbers may be believed, notes, and what is known of the models; signatures and where the time went with
+    ``verbosity``. Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
-    banners = [(banner.text, _STYLES[banner.tone]) for banner in view_model.banners(run)]
-    notes: list[Line] = [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
-    lines = [*_numbers(run, width), *notes, *_regressions(run, width), *banners]
+    several = len(view_model.aliases(run)) > 1
+    # What is asked beside is in the differences that were recorded against it; the page shows it in full.
+    beside = view_model.CONTROL, view_model.PERTURBED
+    evals = [item for item in view_model.evals(run) if item.verdict not in beside]
+    measured = [item for item in evals if item.blocks or item.verdict != "skipped"]
+    is_overview = not verbosity and len(measured) > _FEW
+    lines: list[Line] = []
+    if is_overview:
+        lines += [(text, _STYLES[tone]) for text, tone in fitted(suite_rows(run), width, several)]
+        lines[0] = (lines[0][0], "bold")
+        if len({item.suite for item in measured}) == 1:  # whose tables are what the run is for
+            lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
+        lines.append(("", ""))
+    elif measured:
+        lines += _numbers(run, measured, width, several, is_whole=verbosity > 1 or len(measured) <= _FEW)
+    lines += _failures(run, several, is_overview)
+    lines += _regressions(run, width, is_overview)
+    lines += [(banner.text, _STYLES[banner.tone]) for banner in view_model.cautions(run)]
+    raised = alarms(run.items) if not is_overview else alarm_lines(run.items)
+    lines += [(text, "red") for text in raised]
+    lines += [(printable(text), "yellow") for text in _notes(run, verbosity, is_overview)]
+    if verbosity:
+        rules = summary_footer.signatures(run)
+        lines += [(printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in rules.items()]
+    models = summary_footer.model_lines(run, "judge", is_brief=not verbosity)
+    lines += [(printable(f"{subject} {text}"), "light") for subject, text in models]
     return [line for text, style in lines for line in _fitted(text, style, width)]
 
 
@@ -74,32 +109,18 @@ def verdict_lines(run: RunRecord, width: int) -> list[Line]:
     return [*lines, *(_fitted(printable(answers), "", width) if answers else ())]
 
 
-def _numbers(run: RunRecord, width: int) -> list[Line]:
-    several = len(view_model.aliases(run)) > 1
-    # What is asked beside is in the differences that were recorded against it; the page shows it in full.
-    beside = view_model.CONTROL, view_model.PERTURBED
-    evals = [item for item in view_model.evals(run) if item.verdict not in beside]
-    measured = [item for item in evals if item.blocks or item.verdict != "skipped"]
+def _numbers(
+    run: RunRecord, measured: Sequence[view_model.Eval], width: int, several: bool, is_whole: bool
+) -> list[Line]:
+    """The figures of each eval that was ``measured``, then of suites pooled, then all special tables; of a run that is
+    not to be shown ``is_whole`` without what scorers lie apart and what has no interval.
+    """
     entries = [entry for item in measured for entry in _entries(item)]
-    folded = 0
-    if is_long := len(entries) > _MANY:
-        summaries = [(suite.model, summary) for suite in run.suites for summary in suite.perturbations]
-        below = {(point.eval, model) for model, summary in summaries for point in summary.points}
-        listed = [item for item in measured if item.verdict != "no check" or (item.name, item.model) not in below]
-        folded = len(measured) - len(listed)
-        short = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in listed]
-        entries = [entry for item in short for entry in _entries(item)]
-    if not entries and not folded:
-        return []
     pooled = [entry for suite in view_model.suites(run) for entry in _suite(suite)]
     # What a card prints of many tasks stands before them.
     if averages := [entry for suite in view_model.suites(run) for entry in _averages(suite)]:
         entries = [*averages, _Entry(("",) * len(_HEAD), ""), *entries]
-    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width) if entries or pooled else []
-    if is_long and entries:
-        lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
-    if folded:
-        lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
+    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width)
     # Of the headline scorer alone: the page has the others.
     of_scenes = {
         eval_name(item.name, item.model, several): {figure.metric: figure.value for figure in item.blocks[0].columns}
@@ -110,27 +131,31 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
         lines += [("", ""), ("scenes in the columns of the published table; shares in %", "bold")]
         lines += [(printable(text), "") for text in published_lines(of_scenes)]
         lines.append(("of scenes the main metrics; all of them, with what each tells: report.html", "light"))
-    for owner, table, marks in summary_footer.scorer_tables(run):
+    for owner, table, marks in summary_footer.scorer_tables(run) if is_whole else ():
         lines += [("", ""), (table_title(owner, table), "bold")]
         lines += [(text, "") for text in table_lines(table, marks)]
     lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
-    lines += [(printable(text), "") for text in summary_footer.scorer_lines(run)]
-    lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
-    in_tables: set[tuple[str, str]] = set()
-    if is_long and (view_model.has_comparisons(run) or view_model.has_perturbations(run)):
-        from pytest_audiobench.report.answer_comparison import evals_in_tables
+    if is_whole:
+        lines += [(printable(text), "") for text in summary_footer.scorer_lines(run)]
+        lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
+    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run)]
+    return lines
 
-        in_tables = evals_in_tables(run)
-    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
-    if in_tables:
-        lines.append(("failures of the evals in the tables above: report.html", "light"))
-    for check in failed_thresholds(run):
-        name = eval_name(check.eval, check.model, several)
-        lines.append((printable(f"{check.mark} {name}: {check.text}"), _STYLES[check.tone]))
-    rules = summary_footer.signatures(run)
-    lines += [(printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in rules.items()]
-    models = summary_footer.model_lines(run, "judge")
-    return [*lines, *((printable(f"{subject} {text}"), "light") for subject, text in models)]
+
+def _failures(run: RunRecord, several: bool, is_overview: bool) -> Iterator[Line]:
+    """What failed, a line each: thresholds, and where the tests' own lines are far above also the other reasons."""
+    checks = failed_checks(run) if is_overview else failed_thresholds(run)
+    for check in checks[:_MOST]:
+        yield (
+            printable(f"{check.mark} {eval_name(check.eval, check.model, several)}: {check.text}"),
+            _STYLES[check.tone],
+        )
+    yield from _more(len(checks))
+
+
+def _more(count: int) -> Iterator[Line]:
+    if count > _MOST:
+        yield f"and {count - _MOST} more: report.html", "light"
 
 
 def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
@@ -159,18 +184,22 @@ def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
         yield from published_values.lines(run, len(view_model.aliases(run)) > 1)
 
 
-def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
+def _regressions(run: RunRecord, width: int, is_overview: bool) -> Iterator[Line]:
     """A table of the regression lines, the worst last; beneath each that is no pass the formula that it follows from.
 
-    The verdict stands in the first column, so that nothing before it can push it off the line.
+    Of many evals the worst alone that are no pass. The verdict stands in the first column, so that nothing before it
+    can push it off the line.
     """
-    changes = regression_lines(run.items)
+    changes, passed = regression_lines(run.items), 0
+    if is_overview:
+        open_ = [change for change in changes if change.status != PASS]
+        changes, passed = open_[:_MOST], len(changes) - len(open_)
     if not changes:
         return
     from pytest_audiobench.report.changes import baseline_text
 
     yield "", ""
-    yield printable(f"compared with {baseline_text(run)}"), "bold"
+    yield printable(f"compared with {baseline_text(run)}{f'; {passed} lines pass' * bool(passed)}"), "bold"
     several = len(view_model.aliases(run)) > 1
     rows = [_regression_row(change, several) for change in reversed(changes)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
@@ -181,7 +210,7 @@ def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
     for change, row in zip(reversed(changes), rows, strict=True):
         style = _STYLES[change.tone]
         if not wide:
-            yield _cut_in_the_middle(row[1], width), style
+            yield cut_in_the_middle(row[1], width), style
         yield from ((line, style) for line in _lines(row, widths, width, _RIGHT_OF_REGRESSIONS))
         if change.status != PASS:
             yield f"    {printable(change.detail)}", style
@@ -227,33 +256,25 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
     yield from ((line.replace(_NO_BREAK, " "), style) for line in wrapped)
 
 
-def _cut_in_the_middle(text: str, width: int) -> str:
-    """What differs between long names is at their ends, so the middle goes."""
-    if len(text) <= width:
-        return text
-    left = (width - 1) // 2
-    return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
-
-
-def _notes(run: RunRecord) -> list[str]:
+def _notes(run: RunRecord, verbosity: int, is_overview: bool) -> list[str]:
     """What the evals warn of, agreement over epochs, skips and the run's own notes; what several say is said once."""
     evals_by_text: dict[str, list[str]] = {}
-    reasons = {item.message: item.eval for item in run.items if item.outcome == "skipped"}
-    is_long = len(reasons) > _MANY_SKIPS
+    reasons = {item.message for item in run.items if item.outcome == "skipped"}
+    is_folded = verbosity < 2 and len(reasons) > _MANY_SKIPS
     for item in run.items:
-        skipped = [f"skipped: {item.message}"] if item.outcome == "skipped" and not is_long else []
+        skipped = [f"skipped: {item.message}"] if item.outcome == "skipped" and not is_folded else []
         # Alarms stand where the verdict does.
         warnings = [text for text in item.warnings if not is_alarm(text)]
         for text in (*warnings, *_agreement(item), *skipped):
             evals_by_text.setdefault(text, []).append(item.eval)
-    notes = [
-        f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {text}" for text, evals in evals_by_text.items()
+    of_evals = [
+        f"note: {evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {text}"
+        for text, evals in evals_by_text.items()
     ]
-    if is_long:
-        count = sum(item.outcome == "skipped" for item in run.items)
-        first = ", ".join(islice(reasons.values(), _MANY_SKIPS // 2))
-        notes.append(f"{count} evals: skipped, for reasons that pytest -rs gives: {first} and others")
-    return [*notes, *run.notes]
+    if is_overview and len(of_evals) > 1:
+        of_evals = [f"note: {len(of_evals)} notes on evals: pytest -v, or report.html"]
+    notes = [*of_evals, *(f"note: {note}" for note in run.notes)]
+    return [*notes, *(skip_lines(run, each=bool(verbosity)) if is_folded else ())]
 
 
 def _agreement(item: ItemRecord) -> list[str]:
@@ -321,7 +342,12 @@ def _table(evals: Sequence[_Entry], suites: Sequence[_Entry], several: bool, wid
     rows = [((name, model if several else "", *cells), style) for (name, model, *cells), style in entries]
     entries = [_Entry(tuple(map(printable, cells)), style) for cells, style in rows]
     widths = _widths(entries)
-    if sum(widths) + 2 * (len(_HEAD) - 1) > width:
+    if _total(widths) > width:
+        # A shorter word for a column may be enough.
+        head = _Entry(tuple(cell.replace("parse rate", "parsed") for cell in entries[0].cells), entries[0].style)
+        if _total(narrower := _widths([head, *entries[1:]])) <= width:
+            entries, widths = [head, *entries[1:]], narrower
+    if _total(widths) > width:
         # A stacked table has its indent in place of names, and no column of models.
         rest = width - sum(widths[3:]) - 2 * (len(_HEAD) - 2) - 1
         longest = min(_LONG, max(rest, len(_HEAD[2])))
@@ -338,7 +364,7 @@ def _widths(entries: Sequence[_Entry]) -> list[int]:
 def _stacked(entry: _Entry, longest: int, width: int) -> Iterator[_Entry]:
     name = " · ".join(filter(None, entry.cells[:2]))
     if name and name != _HEAD[0]:
-        yield _Entry((_cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
+        yield _Entry((cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
     metric, *numbers = entry.cells[2:]
     if len(metric) > longest and any(numbers):
         yield _Entry((f"   {metric}", *("",) * (len(_HEAD) - 1)), entry.style)

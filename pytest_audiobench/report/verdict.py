@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_audiobench.gate.regression_text import RUNAWAYS
+from pytest_audiobench.gate.threshold_syntax import SPEED
 from pytest_audiobench.records.run import ALARM, PASSED_OVER, ItemRecord, RunRecord
 from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, printable
 
@@ -76,7 +77,8 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     if record.unavailable:
         measured = len({item.nodeid for item in record.items if item.scorers})
         sets = counted(len(record.unavailable), "set")
-        more.insert(0, f"{measured} measured, {sets} unavailable: {_listed(record.unavailable)}")
+        listed = f": {', '.join(record.unavailable)}" * (len(record.unavailable) <= _MOST_NAMES)
+        more.insert(0, f"{measured} measured, {sets} unavailable{listed}")
     more = [*filter(None, [stopped_text(record.items)]), *more]
     counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
@@ -96,7 +98,14 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if status in _NO_VERDICT and not (status == _NOTHING_SELECTED and record.items):
         return _FAILED._replace(words=_NO_VERDICT[status]), "No verdict: run it again."
     if "regressed" in lines:
-        return VERDICTS["regressed"], "Hear the samples that flipped before anything is merged."
+        worse = [line for item in record.items for line in item.regressions if line.status == "regressed"]
+        # What is slower, or costs more, has no sample whose answer is another.
+        what = (
+            "Hear the samples that flipped"
+            if any(line.metric.partition(".")[0] not in SPEED for line in worse)
+            else "See what is slower"
+        )
+        return VERDICTS["regressed"], f"{what} before anything is merged."
     if thresholds["fail"] or (failed and status == 1):
         return _FAILED, "See what failed and which answers were wrong."
     if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:
@@ -130,7 +139,10 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         if any(PASSED_OVER in note for note in record.notes):
             advice = "Not all files could be read: the notes name them."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
-    return _PASSED, "Nothing to do."
+    evals = [item for item in record.items if item.scorers and not item.control]
+    free = sum(not item.verdicts and not item.regressions for item in evals)
+    rest = f"; {free} of {len(evals)} evals have no requirement" * bool(free)
+    return _PASSED, f"All that is required was met{rest}."
 
 
 def stopped_text(items: Sequence[ItemRecord]) -> str:
@@ -163,7 +175,7 @@ def failed_thresholds(record: RunRecord) -> list[FailedCheck]:
         for item in record.items
         for verdict in item.verdicts
         if (sign := VERDICTS[verdict.status]).tone != "good"
-        for sentence in [(verdict.threshold, sign.words, verdict.detail)]
+        for sentence in [(verdict.threshold, sign.words * (verdict.status != "fail"), verdict.detail)]
     ]
 
 

@@ -208,12 +208,12 @@ def aliases(record: RunRecord) -> list[str]:
 
 def banners(record: RunRecord) -> Iterator[Banner]:
     """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
-    yield from conditions(record)
+    yield from cautions(record)
     yield from (Banner("bad", text) for text in alarms(record.items))
 
 
-def conditions(record: RunRecord) -> Iterator[Banner]:
-    """The same without the alarms, which the page puts together by their reasons."""
+def cautions(record: RunRecord) -> Iterator[Banner]:
+    """The same without the alarms."""
     items = record.items
     lost = sum(item.outcome == "lost" for item in items)
     errors = sum(scorer.coverage.errors for item in items for scorer in item.scorers[:1])

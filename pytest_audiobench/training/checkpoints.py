@@ -28,7 +28,7 @@ from pytest_audiobench.comparison.track_page import write_page
 from pytest_audiobench.comparison.track_text import name as curve_name
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.threshold_syntax import read_margin
-from pytest_audiobench.report.formatting import PERCENT_UNITS
+from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.report.run_writer import RECORD
 

@@ -206,16 +206,18 @@ def test_value_and_bounds_are_held_against_the_limit(requirement, status):
     verdict = check_threshold(parse_threshold(requirement), finder(0.5))
     assert verdict.status == status
     assert verdict.threshold == requirement
-    assert "0.500 [0.400, 0.600] n=30" in verdict.detail
+    assert "[40.0 to 60.0], n=30" in verdict.detail
 
 
 def test_a_verdict_says_how_far_a_number_was_from_its_limit():
     verdict = check_threshold(parse_threshold("accuracy >= 55%"), finder(0.5))
-    assert verdict == ("fail", "accuracy >= 55%", 0.5, "0.500 is not >= 0.55 (0.500 [0.400, 0.600] n=30)")
+    assert verdict == ("fail", "accuracy >= 55%", 0.5, "50.0 % is not >= 55.0 % ([40.0 to 60.0], n=30)")
 
 
 def test_a_near_miss_is_shown_in_full():
-    assert "0.5499999 is not >= 0.55" in check_threshold(parse_threshold("accuracy >= 0.55"), finder(0.5499999)).detail
+    assert (
+        "54.99999 % is not >= 55.0 %" in check_threshold(parse_threshold("accuracy >= 0.55"), finder(0.5499999)).detail
+    )
 
 
 OPERATORS = [">=", ">", "<=", "<"]

@@ -295,7 +295,7 @@ def test_two(measured):
     [
         (
             f"evaluate.require('accuracy >= 0.9')\n    {MEASURED}\n    pytest.skip('later')",
-            "*accuracy >= 0.9: 0.250 is*",
+            "*accuracy >= 0.9: 25.0 % is*",
         ),
         (
             "try:\n        evaluate(manifest('data/none.jsonl'), multiple_choice())\n"

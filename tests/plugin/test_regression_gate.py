@@ -92,9 +92,9 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "metric*baseline → here*drop*interval*bound*margin*p*n*verdict",
-            "accuracy*1.000 → 0.250*75.0pp*1pp*< 0.0001*40 in 36*regressed",
-            "accuracy.drop <= 1pp: 75.0 points worse: p < 0.0001 for a drop of at most 1.0 points, below 0.05",
+            "metric*before*now*drop*interval*n*verdict",
+            "accuracy*100.0 %*25.0 %*+75.0 points*40 in 36*regressed",
+            "accuracy.drop <= 1pp: 75.0 points worse: p < 0.0001 for a drop of at most 1.0",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")

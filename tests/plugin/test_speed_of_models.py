@@ -2,7 +2,7 @@
 
 
 def test_a_run_tells_the_speed_of_its_model_and_a_cached_run_tells_the_same(tones):
-    result = tones.run()
+    result = tones.run("-v")
     result.stdout.fnmatch_lines(["speed of one: * samples/s, * real time, padding * %, in the model * %*"])
     first = tones.last()[0]
     assert tones.run().ret == 0

@@ -239,6 +239,9 @@ def test_models_whose_batches_are_planned_have_whole_windows_for_turns(suite):
     record, _ = suite.last()
     (line,) = lines(record)["tones", "candidate"]
     assert (line["pairs"], line["drop"], line["worse"]) == (40, 0.0, 0)
+    # Its power is of the candidate's line, with the flips between the two.
+    power = suite.audiobench("power", "last", "--drop", "10pp", "--format", "csv").stdout
+    assert [row.split(",")[0] for row in power.splitlines()[1:] if row.startswith("tones")] == ["tones"], power
     asked = Counter((suite.path / "asked.txt").read_text().splitlines())
     assert asked.pop("load") == 2
     assert asked == dict.fromkeys((f"tone-{n}" for n in range(40)), 2)

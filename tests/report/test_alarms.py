@@ -22,7 +22,7 @@ def alarmed(runs: Any, *names: str) -> Any:
 
 def test_an_alarm_stands_at_the_end_in_red_and_among_no_notes(runs: Any) -> None:
     lines = summary_lines(alarmed(runs, "silence", "swapped"), 200)
-    assert lines[-1] == ("Alarm: the audio adds nothing that could be shown <b>| (silence, swapped)", "red")
+    assert lines[-2] == ("Alarm: the audio adds nothing that could be shown <b>| (silence, swapped)", "red")
     notes = [text for text, _ in lines if text.startswith("note:")]
     assert notes == ["note: 2 evals: a plain warning"]
 
@@ -59,4 +59,4 @@ def test_a_verdict_with_an_alarm_is_in_doubt_and_says_to_read_it(runs: Any) -> N
     assert (verdict.mark, verdict.tone, verdict.word) == ("!", "warn", "passed")
     assert verdict.advice == "Read the alarm before the numbers."
     quiet = run_verdict(runs.with_items(record, warnings=[]))
-    assert (quiet.mark, quiet.advice) == ("✓", "Nothing to do.")
+    assert (quiet.mark, quiet.advice) == ("✓", "All that is required was met.")

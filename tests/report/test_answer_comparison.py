@@ -15,7 +15,7 @@ from pytest_audiobench.records.run import (
     ScorerRecord,
     StageRecord,
 )
-from pytest_audiobench.report import answer_comparison, terminal
+from pytest_audiobench.report import answer_comparison
 from pytest_audiobench.report.answer_comparison import answer_comparisons
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page.html import write_page
@@ -141,15 +141,6 @@ def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any)
     record = structs.replace(record, items=[structs.replace(item, perturbation=mask)])
     assert answer_comparisons(record) == []
     assert list(answer_comparison.lines(record, 80)) == []
-
-
-def test_of_many_evals_the_terminal_says_how_answers_went_in_the_tables_alone(runs: Any, monkeypatch: Any) -> None:
-    record = paper(runs)
-    assert any(line.startswith("failures in") for line, _ in summary_lines(record, 80))
-    monkeypatch.setattr(terminal, "_MANY", 5)
-    lines = [line for line, _ in summary_lines(record, 80)]
-    assert not any(line.startswith("failures in") for line in lines)
-    assert "failures of the evals in the tables above: report.html" in lines
 
 
 def test_names_from_outside_do_no_harm(runs: Any) -> None:

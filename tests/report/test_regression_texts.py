@@ -38,8 +38,8 @@ def held(runs, statuses=STATUSES, names=("digits", "emotion", "sounds", "mixture
     return runs.gated(*items, **{"exit_status": int(bool(failing & set(statuses)))} | changes)[1]
 
 
-def lines_of(record, width):
-    return [*summary_lines(record, width), *verdict_lines(record, width)]
+def lines_of(record, width, verbosity=0):
+    return [*summary_lines(record, width, verbosity), *verdict_lines(record, width)]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
@@ -57,7 +57,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_verdict_is_cut(runs, width, l
 def test_without_a_baseline_the_table_fits_too_and_nothing_is_said_of_one(runs, width):
     items = [runs.item(n, f"{LONG}{n}", [RIGHT, WRONG, LOST], suite="s", verdicts=[FAIL]) for n in range(12)]
     _, record = runs.collected(*items, exit_status=1)
-    lines = [text for text, _ in lines_of(record, width)]
+    lines = [text for text, _ in lines_of(record, width, verbosity=1)]
     assert max(map(len, lines)) <= width
     assert not any("held against" in line for line in lines)
     assert sum(line.rstrip().endswith("FAIL") for line in lines) == 12
@@ -77,9 +77,9 @@ def test_a_row_too_wide_for_the_terminal_moves_no_other_out_of_its_column(runs):
     _, record = runs.gated(runs.item(0, "digits", [RIGHT, WRONG], regressions=lines))
     shown = [text for text, _ in lines_of(record, 80)]
     at = next(text for text in shown if text.startswith("verdict ")).index("now") + len("now")
-    rows = [text for text in shown if text.startswith(("inconclusive  ", "pass  ")) and "per token" not in text]
+    rows = [text for text in shown if text.startswith(("inconclusive  ", "pass  ")) and "/token" not in text]
     assert [text[:at].split()[-4:] for text in rows] == [["98.8", "%", "12.5", "%"]] * 2, shown
-    assert any("0.1153 s per token  0.07809 s per token" in text for text in shown)
+    assert any("0.1153 s/token  0.07809 s/token" in text for text in shown)
 
 
 def test_whatever_is_no_pass_has_its_sentence_and_its_colour(runs):

@@ -34,8 +34,8 @@ def same(_: str, status: str, right: bool) -> tuple[str, bool | None]:
 MANY = {"lenient": lenient, "strict": strict, "skipping": skipping, "same": same}
 
 
-def text_of(record: RunRecord, width: int = 120) -> str:
-    return "\n".join(line for line, _ in summary_lines(record, width))
+def text_of(record: RunRecord, width: int = 120, verbosity: int = 0) -> str:
+    return "\n".join(line for line, _ in summary_lines(record, width, verbosity))
 
 
 def test_rows_are_the_best_first_with_differences_to_the_headline(runs: Any) -> None:
@@ -178,9 +178,10 @@ def test_a_control_is_left_out_of_what_stands_beneath_the_table(runs: Any) -> No
 
 def test_every_protocols_signature_is_said(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
-    text = text_of(record)
+    text = text_of(record, verbosity=1)
     for name in MANY:
         assert f"{name}: {name}|v:1" in text
+    assert "lenient|v:1" not in text_of(record)
 
 
 def test_what_a_protocol_leaves_out_is_said_apart_from_what_could_not_be_read(runs: Any) -> None:

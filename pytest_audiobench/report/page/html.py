@@ -126,7 +126,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
         "several": len(view_model.aliases(record)) > 1,
         "answers": summary_footer.answers_line(record),
         "facts": [asdict(facts) for facts in summary_footer.models(record)],
-        "banners": [asdict(banner) for banner in view_model.conditions(record)],
+        "banners": [asdict(banner) for banner in view_model.cautions(record)],
         "evals": [
             {
                 **{name: getattr(view, name) for name in _OF_EVAL},
