@@ -117,7 +117,7 @@ def test_a_task_without_labels_is_told_where_they_belong():
 
 def test_a_truth_that_is_no_label_is_told():
     for task in ("classification", "detection"):
-        with pytest.raises(UsageError, match=r"its truth 'cow' is not one of the task's labels \(dog, cat, crow\)"):
+        with pytest.raises(UsageError, match=r"its truth 'cow' is not one of its labels \(dog, cat, crow\)"):
             scored(bioacoustic(task=task).scorers[0], [(sample("cow"), "dog")])
 
 
@@ -395,7 +395,7 @@ def test_a_truth_with_its_letter_is_the_letter():
     scorer, asked = bioacoustic().scorers[0], sample("(B) Common chaffinch", ("A", "B", "C", "D"))
     for text, right in (("B", 1.0), ("A", 0.0)):
         assert scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text)}))["correct"] == right
-    with pytest.raises(UsageError, match=r"its truth '\(E\) Wren' is not one of the task's labels"):
+    with pytest.raises(UsageError, match=r"its truth '\(E\) Wren' is not one of its labels"):
         scorer.score(sample("(E) Wren", ("A", "B")), scorer.parse(asked, {"answer": Response.of("A")}))
 
 
