@@ -119,6 +119,8 @@ def copy_pages(app: Sphinx) -> None:
             parent = page.parent
             written = relinked(text, lambda target, at=copy.parent: place(target, at), parent)
             made[page] = written if listed else f"---\norphan: true\n---\n{written}"
+    for copy in set(folder.rglob("*.md")) - {folder / page.relative_to(ROOT) for page in made}:
+        copy.unlink()
     for page, text in made.items():
         copy = folder / page.relative_to(ROOT)
         if not copy.is_file() or copy.read_text(encoding="utf-8") != text:
