@@ -66,6 +66,10 @@ class Controller:
         """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
         """Why the report could not be written."""
+        self.exported: list[str] = []
+        """What was written to other tools, a sentence each."""
+        self.unexported: list[str] = []
+        """What could not be, and why."""
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
         self._line: WorkersLine | None = None
