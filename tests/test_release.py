@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from pytest_audiobench.errors import install_command
-from tests import release
+from tests import lowest, release
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -79,3 +79,15 @@ def test_the_dockerfiles_are_given_what_the_wheel_is_built_of():
 def test_a_release_is_small_reproducible_and_runs_in_an_empty_folder(capsys):
     assert release.main(["--only=size", "--only=reproducible", "--only=metadata", "--only=installed"]) == 0
     assert capsys.readouterr().out.count("ok ") == 4
+
+
+def test_every_extra_is_tried_at_its_lower_bound_or_said_not_to_be():
+    tried = {extra for group in lowest.GROUPS.values() for extra in group.extras}
+    assert tried | set(lowest.NOT_HERE) == set(PROJECT["optional-dependencies"])
+    assert not tried & set(lowest.NOT_HERE)
+    named = [ROOT / test for group in lowest.GROUPS.values() for test in group.tests]
+    assert [path for path in named if not path.exists()] == []
+    assert lowest.lower_bounds(["numpy>=1.26,<3", "sacrebleu[ja]>=2.5", "numpy>=1.9"]) == {
+        "numpy": "numpy==1.26",
+        "sacrebleu": "sacrebleu==2.5",
+    }
