@@ -36,7 +36,13 @@ class Group(NamedTuple):
 GROUPS = {
     "core": Group(
         ("hypothesis", "xdist"),
-        ("tests/metrics", "tests/records", "tests/gate/test_regression.py", "tests/evaluation/test_scoring.py"),
+        (
+            "tests/metrics/test_words.py",
+            "tests/metrics/test_value.py",
+            "tests/records",
+            "tests/gate/test_regression.py",
+            "tests/evaluation/test_scoring.py",
+        ),
     ),
     "scorers": Group(
         ("asr", "baseline", "captions", "classification", "flores", "hypothesis", "ifeval", "ja", "xdist"),

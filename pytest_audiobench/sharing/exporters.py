@@ -230,6 +230,9 @@ def _wandb(model: ExportedModel, place: str, options: Mapping[str, str]) -> str:
         run.log_artifact(artifact)
     seen = run.dir if run.offline else run.url
     run.finish()
+    if run.offline:
+        # The client's own process may still be writing its file.
+        wandb.teardown()
     return str(seen)
 
 
