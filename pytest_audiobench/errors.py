@@ -71,6 +71,13 @@ DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS, errno.E
 """What the system calls a disk that is full or fails."""
 
 
+def install_command(extra: str) -> str:
+    """How the libraries of an extra are added. pip takes the installation that is there, whatever it was made from, so
+    the same words hold for a clone, a wheel, a Git tag and an index.
+    """
+    return f"pip install 'pytest-audiobench[{extra}]'"
+
+
 @contextmanager
 def disk_errors(place: Path) -> Iterator[None]:
     """While files of ours are written at ``place``: a disk that is full or fails is nobody's mistake, others are."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from pytest_audiobench.audio import espeak_process
 from pytest_audiobench.audio.espeak_process import Outcome
-from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
+from pytest_audiobench.errors import DataNotFound, FatalError, UsageError, install_command
 
 Pcm: TypeAlias = npt.NDArray[np.int16]
 """Samples at :data:`RATE_HZ`, shape (frames,)."""
@@ -33,7 +33,7 @@ LONGEST_TEXT = 5_000
 SLOWEST_WPM, FASTEST_WPM = 80, 450
 """The bounds of espeak-ng's own parameter."""
 
-_EXTRA = "pip install 'pytest-audiobench[tts]'"
+_EXTRA = install_command("tts")
 _VOICE = re.compile(r"[A-Za-z0-9][\w-]{0,30}(?:\+([\w-]{1,30}))?", re.ASCII)
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)

@@ -25,7 +25,7 @@ from pytest_audiobench.audio.clip import CellSource, Samples, waveform_digest
 from pytest_audiobench.audio.file_facts import FileFacts
 from pytest_audiobench.audio.location import FileKey
 from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
-from pytest_audiobench.errors import AudioError, UsageError
+from pytest_audiobench.errors import AudioError, UsageError, install_command
 
 Kind: TypeAlias = Literal["encoded", "waveform", "other"]
 
@@ -121,7 +121,7 @@ def check_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise UsageError("Parquet files need pyarrow: pip install 'pytest-audiobench[parquet]'") from None
+        raise UsageError(f"Parquet files need pyarrow: {install_command('parquet')}") from None
 
 
 def open_parquet(path: str, name: str, dictionary: str | None = None) -> Any:

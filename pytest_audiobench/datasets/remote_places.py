@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pytest_audiobench.datasets.places import relative_path, user_cache
-from pytest_audiobench.errors import DISK, FatalError, InfrastructureError, UsageError
+from pytest_audiobench.errors import DISK, FatalError, InfrastructureError, UsageError, install_command
 from pytest_audiobench.identity import digest
 
 _ADDRESS = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://.")
@@ -63,7 +63,7 @@ def _file_system(address: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise UsageError(f"{_shown(address)} is read by fsspec: pip install 'pytest-audiobench[remote]'") from None
+        raise UsageError(f"{_shown(address)} is read by fsspec: {install_command('remote')}") from None
     try:
         system, place = url_to_fs(address)
         return system, str(place)

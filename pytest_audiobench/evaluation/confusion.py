@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.sample import LETTERS, tidy_caseless
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 
 NO_ANSWER = "(no answer)"
 OTHER = "(other)"
@@ -42,7 +42,7 @@ def confusion(samples: Iterable[LabelledAnswer], is_letter: bool) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'") from error
+        raise UsageError(f"frames need pandas: {install_command('frames')}") from error
     tally = Tally(is_letter)
     for sample in samples:
         tally.add(sample)

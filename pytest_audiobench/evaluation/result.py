@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.evaluation.perturbation_series import NEEDS, how_to_ask
 from pytest_audiobench.evaluation.scoring import (
     SHARES,
@@ -205,7 +205,7 @@ class Result:
         try:
             import pandas
         except ImportError as error:
-            raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'") from error
+            raise UsageError(f"frames need pandas: {install_command('frames')}") from error
         return pandas.DataFrame(list(self.samples()))
 
     def confusion(self) -> Any:

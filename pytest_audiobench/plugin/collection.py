@@ -82,7 +82,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared = session_of(config)
         shared.check_models()
         _check_rules_files(shared, items)
-        _ = shared.rules, shared.encoder, shared.gate, shared.prompts, shared.data_folders
+        _ = shared.rules, shared.encoder, shared.gate, shared.prompts, shared.data_folders, shared.exports
         options = shared.options
         if options.scorers or options.required or shared.data_folders[0] or shared.corrections:
             from pytest_audiobench.plugin.given_names import check_names

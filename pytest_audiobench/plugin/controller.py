@@ -75,6 +75,10 @@ class Controller:
         """Why the report could not be written."""
         self.baseline_lines: list[Line] = []
         """What became of the baseline that the run was to write."""
+        self.exported: list[str] = []
+        """What was written to other tools, a sentence each."""
+        self.unexported: list[str] = []
+        """What could not be, and why."""
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
         self._reporter: Any = None

@@ -70,6 +70,11 @@ _LISTS = {
         "JSONL file (id, reason, reference; without a reference a sample is left out); repeatable (docs/audit.md)",
     ),
     "scorer": ("NAME", "score the answers by this scorer, by several (the first gives the headline metric), or by all"),
+    "export": (
+        "KIND:PLACE[,KEY=VALUE…]",
+        "when the run is over, write its numbers to wandb:PROJECT, mlflow:URI, tensorboard:FOLDER or model-card:FILE; "
+        "repeatable (docs/exporting.md)",
+    ),
     "devices": (
         "DEVICE[,DEVICE…]",
         "load an in-process model once on each of these (0, cuda:1, cpu), which share every eval's batches, and which "
@@ -223,6 +228,7 @@ class Options(NamedTuple):
     max_errors: int
     config: Path | None
     reports: Path
+    exports: tuple[str, ...]
     run: str | None
     shard: tuple[int, int] | None
     """Which of how many shards, the first of which is 1; 0 for all of them together."""
@@ -302,6 +308,7 @@ def read_options(config: pytest.Config) -> Options:
         max_errors=_whole_number(config, "max-errors", least=0) or 0,
         config=base(config, "config") / file if file else None,
         reports=base(config, "reports") / reports if reports else root / "reports",
+        exports=_list(config, "export"),
         run=_run_name(_value(config, "run")),
         shard=shard,
         ray=_value(config, "ray"),

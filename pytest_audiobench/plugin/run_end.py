@@ -135,6 +135,26 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         with disk_errors(Path(summary)):
             append_summary(Path(summary), run)
     controller.run = run
+    _export(session, controller, run, options.exports)
+
+
+def _export(session: pytest.Session, controller: Controller, run: RunRecord, texts: Sequence[str]) -> None:
+    """Write the run to other tools. The record keeps the exit code of what was measured; the process ends in that of
+    an instrument that failed where it would have been 0.
+    """
+    if not texts or run.shard is not None:
+        return
+    from pytest_audiobench.sharing.exporters import destination
+
+    folder = controller.place.folder
+    for text in texts:
+        try:
+            controller.exported += destination(text).export(run, folder)
+        except AudiobenchError as error:
+            remedy = f"audiobench export {_from_here(folder)} --to '{text}'"
+            controller.unexported.append(f"{error}; the run is whole, and {remedy} tries again")
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = INSTRUMENT_FAILED
 
 
 def _update_baseline(session: pytest.Session, controller: Controller, run: RunRecord, out: Path) -> RunRecord:
@@ -215,11 +235,18 @@ def summarise(reporter: Any, controller: Controller) -> None:
             reporter.write_sep("=", "audiobench")
             verbosity = reporter.config.get_verbosity()
             _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth, max(0, verbosity)))
-        page = controller.place.folder / "report.html"
-        reporter.write_line(f"report: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
+        reporter.write_line(f"report: {_from_here(controller.place.folder / 'report.html')}")
         _write(reporter, controller.baseline_lines)
         _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
+    for line in controller.exported:
+        reporter.write_line(no_command(line))
+    for line in controller.unexported:
+        reporter.write_line(no_command(line), red=True)
     _annotate(reporter, controller)
+
+
+def _from_here(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _annotate(reporter: Any, controller: Controller) -> None:

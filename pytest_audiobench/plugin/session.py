@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
+    from pytest_audiobench.sharing.exporters import Destination
 
 _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
 
@@ -173,6 +174,15 @@ class EvalSession:
         from pytest_audiobench.protocols.prompt_sets import chosen_sets
 
         return chosen_sets(self.options.prompts, base(self.config, "prompts"))
+
+    @cached_property
+    def exports(self) -> list[Destination]:
+        """Where the run is written to when it is over. Raises UsageError for what names no such place."""
+        if not self.options.exports:
+            return []
+        from pytest_audiobench.sharing.exporters import destination
+
+        return [destination(text) for text in self.options.exports]
 
     @cached_property
     def encoder(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.stash import CHOSEN
 
@@ -56,7 +56,7 @@ def place_on_device(config: pytest.Config) -> None:
         if values or config.getoption("dist", "no") != "no" or read_options(config).devices:
             raise UsageError("--ab-ray has the replicas of a model on its own: leave out -n and --ab-devices")
         if importlib.util.find_spec("ray") is None:
-            raise UsageError("--ab-ray needs Ray: pip install 'pytest-audiobench[ray]'")
+            raise UsageError(f"--ab-ray needs Ray: {install_command('ray')}")
         return
     if shared := values.get(DEVICES):
         os.environ.update(environment_of(shared[0][2]))
@@ -105,7 +105,7 @@ def environment_of(device: str) -> dict[str, str]:
 def gpu_missing() -> str | None:
     """Why no GPU can be used here, or None when one can."""
     if importlib.util.find_spec("torch") is None:
-        return "needs a GPU, and torch is not installed (pip install 'pytest-audiobench[hf]')"
+        return f"needs a GPU, and torch is not installed ({install_command('hf')})"
     import torch
 
     if torch.cuda.is_available() or torch.backends.mps.is_available():

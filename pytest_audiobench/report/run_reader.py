@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import asdict
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
@@ -208,9 +208,7 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise UsageError(
-            "frames need pandas: pip install 'pytest-audiobench[frames]'; .rows() works without"
-        ) from error
+        raise UsageError(f"frames need pandas: {install_command('frames')}; .rows() works without") from error
     listed = list(rows)
     try:
         return pandas.DataFrame(listed)

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, StreamingRespon
 from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pytest_audiobench.errors import SampleError
+from pytest_audiobench.errors import SampleError, install_command
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.serving import body, chat, predictions_v1
 from pytest_audiobench.serving.admission import Refused, TurnedAway, Turns
@@ -172,7 +172,7 @@ class _Routes:
 
     async def _form(self, request: HttpRequest) -> tuple[bytes, Mapping[str, str]]:
         if importlib.util.find_spec("python_multipart") is None:
-            raise Refused(501, "forms need python-multipart on the server: pip install 'pytest-audiobench[serve]'")
+            raise Refused(501, f"forms need python-multipart on the server: {install_command('serve')}")
         bounded = HttpRequest(request.scope, _Bounded(request, self._options.max_body_bytes).receive)
         async with bounded.form(max_files=1, max_fields=20) as form:
             file = form.get("file")

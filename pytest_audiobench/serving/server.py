@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UsageError, install_command
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.served_model import ServedModel
@@ -33,7 +33,7 @@ def serve(model: Model, options: ServeOptions, alias: str = "model") -> None:
         from pytest_audiobench.serving.admission import Turns
         from pytest_audiobench.serving.app import make_app
     except ImportError as error:
-        raise UsageError(f"serving needs {error.name}: pip install 'pytest-audiobench[serve]'") from None
+        raise UsageError(f"serving needs {error.name}: {install_command('serve')}") from None
     served = ServedModel(model, alias)
     turns = Turns(options.max_queue, options.deadline_s)
     listener = _listening(options)

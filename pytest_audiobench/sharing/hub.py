@@ -19,7 +19,7 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UsageError, install_command
 from pytest_audiobench.models.remote.api_keys import hub_token
 from pytest_audiobench.models.remote.endpoint import hush
 from pytest_audiobench.report.formatting import printable
@@ -180,9 +180,7 @@ def hub_api(extra: str, token: str | None = None) -> HfApi:
         from huggingface_hub import get_session, set_client_factory
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError:
-        raise UsageError(
-            f"a hub is asked by huggingface_hub (1 or later): pip install 'pytest-audiobench[{extra}]'"
-        ) from None
+        raise UsageError(f"a hub is asked by huggingface_hub (1 or later): {install_command(extra)}") from None
     hush("httpx", "httpx2", "httpcore")
     # Its warnings repeat addresses, and what they tell of is told here in a sentence.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)

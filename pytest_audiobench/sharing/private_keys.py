@@ -9,7 +9,7 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.models.remote.api_keys import read_private
 from pytest_audiobench.sharing.sshsig import FEWEST_RSA_BITS
 
@@ -31,7 +31,7 @@ def load_key(path: Path, environ: Mapping[str, str] = os.environ) -> PrivateKey:
     try:
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
     except ImportError:
-        raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
+        raise UsageError(f"signatures need cryptography: {install_command('push')}") from None
     text = read_private(path) if path.suffix != ".pub" else ""
     if "PRIVATE KEY-----" not in text:
         raise UsageError(

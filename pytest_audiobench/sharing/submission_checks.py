@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.evaluation.hashes import INPUTS
 from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
@@ -119,7 +119,7 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
     except UnreadableSignature as error:
         return fails(f"it has no signature that can be read: {error}")
     except ImportError:
-        raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
+        raise UsageError(f"signatures need cryptography: {install_command('push')}") from None
     if not fits:
         return fails(f"it is not one of this payload by the key {signed.fingerprint}: one of them was changed")
     if signed.namespace != NAMESPACE:

@@ -30,7 +30,7 @@ def test_speech_presence(evaluate):
     evaluate(dataset("bundled", "speech_presence"), multiple_choice())
 """
 PIP = """#!/bin/sh
-test "$1" = install && test "$2" = "pytest-audiobench[hf]"
+test "$1" = install && test "$2" = "pytest-audiobench[hf] @ git+https://github.com/OWNER/pytest-audiobench@TAG"
 """
 ASKED = "evals --ab-model=baseline:listener -p no:cacheprovider"
 
@@ -118,7 +118,7 @@ class GitLab(Machines):
 
     def job(self, name, shard=None):
         job, place = self.pipeline[name], self.checkout(f"{name}-{shard}")
-        environ = {"EVALS": ASKED}
+        environ = {**self.pipeline["variables"], "EVALS": ASKED}
         if "parallel" in job:
             environ |= {"CI_NODE_INDEX": str(shard), "CI_NODE_TOTAL": "2"}
             assert job["parallel"] > 1

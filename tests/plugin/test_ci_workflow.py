@@ -1,7 +1,8 @@
-"""The ready workflows for GitHub Actions: their very steps, run one after the other as a runner does.
+"""The action and the ready workflows for GitHub, the component for GitLab: their very steps, run as a runner does.
 
 A scratch repository holds an eval, a checkpoint and a baseline on its main branch; pull requests change the checkpoint.
-Every ``run:`` of ``examples/ci/audiobench.yml`` and ``two-servers.yml`` is executed as it is written. What GitHub or
+Every ``run:`` of ``examples/ci/audiobench.yml``, of the ``action.yml`` that it uses, of ``two-servers.yml`` and of
+``templates/audiobench.yml`` is executed as it is written. What GitHub, GitLab or
 the network would do is stood in for: checkout by a clone, setup-python by the Python that runs this test, the cache and
 the artifacts by folders, ``pip install`` by a command that checks what it is asked for, engines by servers that know
 the answers, and ``gh`` by one that keeps comments in a file.
@@ -11,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import threading
@@ -21,12 +21,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests import release
 from tests.models.openai import peer as wire
 from tests.plugin import lab
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "examples" / "ci" / "audiobench.yml"
 TWO_SERVERS = WORKFLOW.with_name("two-servers.yml")
+ACTION = ROOT / "action.yml"
+COMPONENT = ROOT / "templates" / "audiobench.yml"
+GITLAB = WORKFLOW.with_name("gitlab.yml")
+USED = "OWNER/pytest-audiobench@TAG"
 ARTIFACT = "https://github.com/lab/models/actions/runs/7/artifacts/1"
 EVAL = """
 from pytest_audiobench import dataset, multiple_choice
@@ -34,7 +39,10 @@ from pytest_audiobench import dataset, multiple_choice
 def test_digits(evaluate):
     evaluate(dataset("bundled", "digits"), multiple_choice())"""
 PIP = """#!/bin/sh
-test "$1" = install && case "$2" in "pytest-audiobench[hf]"|"pytest-audiobench[openai]") true;; *) false;; esac
+for what; do true; done
+test "$1" = install && case "$what" in
+  "{root}[hf]"|"pytest-audiobench[openai] @ git+https://github.com/OWNER/pytest-audiobench@TAG") true;; *) false;;
+esac
 """
 ENGINE = """#!{python}
 # The command of an engine: a server that is wrong about so many of ten tones as its model's name says.
@@ -101,34 +109,42 @@ file.write_text(json.dumps(comments))
 class Runner:
     """A runner of GitHub's for one repository: steps in order, files for their environment, outputs and summaries."""
 
-    def __init__(self, folder, origin, workflow=WORKFLOW):
-        self.folder, self.origin, self.workflow = folder, origin, workflow
+    def __init__(self, folder, origin, workflow=WORKFLOW, package=ROOT, fresh=None):
+        """``package`` is what the action installs; by pip itself where ``fresh``, an environment, takes the place of
+        this process's Python.
+        """
+        self.folder, self.origin, self.workflow, self.package = folder, origin, workflow, package
         self.comments = folder / "comments.json"
         self.cached = folder / "cache"
         self.tools = tools = folder / "tools"
         tools.mkdir()
-        for name, text in {"pip": PIP, "gh": GH.format(python=sys.executable, comments=str(self.comments))}.items():
+        texts = {"gh": GH.format(python=sys.executable, comments=str(self.comments))}
+        if fresh is None:
+            texts["pip"] = PIP.format(root=ROOT)
+            for name, module in {"pytest": "pytest", "audiobench": "pytest_audiobench.cli"}.items():
+                texts[name] = f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n'
+        for name, text in texts.items():
             (tools / name).write_text(text)
             (tools / name).chmod(0o755)
-        for name in ("pytest", "audiobench"):
-            module = "pytest" if name == "pytest" else "pytest_audiobench.cli"
-            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
-            (tools / name).chmod((tools / name).stat().st_mode | stat.S_IXUSR)
         kept = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("PYTEST_", "AUDIOBENCH_", "GITHUB_"))
         }
+        path = [str(tools), *([str(fresh)] if fresh else []), os.environ["PATH"]]
         self.machine = kept | {
-            "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            "PATH": os.pathsep.join(path),
+            "PYTHONPATH": "" if fresh else os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
             "HF_HUB_OFFLINE": "1",
             "GITHUB_ACTIONS": "true",
             "GITHUB_REPOSITORY": "lab/models",
         }
 
     def run(self, branch, **changes):
-        """Run the workflow for a pull request of ``branch``; its result, output, summary and comment."""
+        """Run the workflow for a pull request of ``branch``; its result, output, summary and comment.
+
+        ``changes`` are inputs of the action, or variables of a workflow that does not use it.
+        """
         work = self.folder / f"work-{branch}"
         files = {
             name: self.folder / f"{branch}.{name}" for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
@@ -136,30 +152,33 @@ class Runner:
         for file in files.values():
             file.write_text("")
         self.known = {
+            "github.action_path": str(self.package),
             "github.base_ref": "main",
-            "github.token": "a-token",
+            "github.event.pull_request.head.repo.full_name": "lab/models",
             "github.event.pull_request.number": "12",
-            "github.run_id": "7",
+            "github.repository": "lab/models",
             "github.run_attempt": "1",
+            "github.run_id": "7",
+            "github.token": "a-token",
         }
         workflow = yaml.safe_load(self.workflow.read_text())
-        job = workflow["jobs"]["gate"]
-        shared = {**workflow["env"], **changes}
-        failed, printed, done = False, [], []
-        for step in job["steps"]:
-            if failed and "always()" not in step.get("if", ""):
+        shared = {**workflow.get("env", {}), **changes}
+        failed, printed = False, []
+        for step in self.steps(workflow["jobs"]["gate"], changes):
+            condition = step.get("if", "success()")
+            if not self.holds(condition if "always()" in condition else f"success() && ({condition})", failed):
                 continue
             added = dict(line.split("=", 1) for line in files["GITHUB_ENV"].read_text().splitlines())
             self.known |= {f"env.{name}": value for name, value in added.items()}
             own = {name: self.filled(str(value)) for name, value in {**shared, **step.get("env", {})}.items()}
-            done.append(step["name"])
             if "uses" in step:
                 self.stand_in(step, branch, work)
                 continue
             where = {name: str(file) for name, file in files.items()} | {"GITHUB_WORKSPACE": str(work)}
             script = self.folder / "step.sh"
             script.write_text(step["run"])
-            assert workflow["defaults"]["run"]["shell"] == "bash"
+            assert step.get("shell", workflow.get("defaults", {}).get("run", {}).get("shell")) == "bash"
+            files["GITHUB_OUTPUT"].write_text("")
             ended = subprocess.run(
                 ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
                 cwd=work,
@@ -168,15 +187,43 @@ class Runner:
                 text=True,
                 timeout=1200,
             )
+            outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+            self.known |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in outputs.items()}
             printed += [ended.stdout, ended.stderr]
             failed |= ended.returncode != 0
         if (work / ".audiobench").exists():
             shutil.copytree(work / ".audiobench", self.cached, dirs_exist_ok=True)
-        return Outcome(failed, "\n".join(printed), files["GITHUB_STEP_SUMMARY"].read_text(), done)
+        return Outcome(failed, "\n".join(printed), files["GITHUB_STEP_SUMMARY"].read_text())
+
+    def steps(self, job, changes):
+        """The steps of a job, those of the action in its place, with its inputs known."""
+        for step in job["steps"]:
+            if step.get("uses") != USED:
+                yield step
+                continue
+            action = yaml.safe_load(ACTION.read_text())
+            given = {name: one.get("default", "") for name, one in action["inputs"].items()} | step["with"] | changes
+            assert set(given) == set(action["inputs"])
+            self.known |= {f"inputs.{name}": self.filled(value) for name, value in given.items()}
+            yield from action["runs"]["steps"]
+
+    def value(self, name):
+        """What an expression names; an output that no step gave is empty."""
+        return self.known.get(name, "") if name.startswith("steps.") else self.known[name]
 
     def filled(self, text):
         """``text`` with its expressions put in; one that this runner does not know is an error."""
-        return re.sub(r"\$\{\{\s*(.*?)\s*\}\}", lambda match: self.known[match[1]], text)
+        return re.sub(r"\$\{\{\s*(.*?)\s*\}\}", lambda match: self.value(match[1]), text)
+
+    def holds(self, condition, failed):
+        """Whether the condition of a step holds."""
+        text = re.sub(
+            r"'[^']*'|[a-z][\w.-]*(?![\w.-]*\()",
+            lambda match: match[0] if match[0][0] == "'" else repr(self.value(match[0])),
+            " ".join(condition.split()),
+        ).replace("&&", " and ")
+        names = {"always": lambda: True, "success": lambda: not failed, "startsWith": str.startswith}
+        return eval(text, {"__builtins__": {}}, names)
 
     def stand_in(self, step, branch, work):
         action, given = step["uses"].partition("@")[0], step.get("with", {})
@@ -189,9 +236,10 @@ class Runner:
                 shutil.copytree(self.cached, work / given["path"])
         elif action == "actions/upload-artifact":
             self.known[f"steps.{step['id']}.outputs.artifact-url"] = ""
-            if (work / self.filled(given["path"])).exists():
-                shutil.copytree(work / self.filled(given["path"]), self.folder / f"artifact-{branch}")
-                self.known[f"steps.{step['id']}.outputs.artifact-url"] = ARTIFACT
+            for path in filter(None, self.filled(given["path"]).splitlines()):
+                if (work / path).is_dir():
+                    shutil.copytree(work / path, self.folder / f"artifact-{branch}" / path)
+                    self.known[f"steps.{step['id']}.outputs.artifact-url"] = ARTIFACT
         else:
             raise AssertionError(f"no stand-in for {action}")
 
@@ -200,8 +248,37 @@ class Runner:
 
 
 class Outcome:
-    def __init__(self, failed, printed, summary, steps):
-        self.failed, self.printed, self.summary, self.steps = failed, printed, summary, steps
+    def __init__(self, failed, printed, summary):
+        self.failed, self.printed, self.summary = failed, printed, summary
+
+
+def gitlab_job(inputs):
+    """The component's only job with its inputs put in, as GitLab includes it."""
+    header, _, body = COMPONENT.read_text().partition("\n---\n")
+    declared = yaml.safe_load(header)["spec"]["inputs"]
+    given = {name: (one or {}).get("default") for name, one in declared.items()} | inputs
+    assert set(given) == set(declared)
+    assert None not in given.values()
+    filled = re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda match: given[match[1]], body)
+    assert "[[" not in filled
+    [job] = yaml.safe_load(filled).values()
+    return job
+
+
+def run_gitlab(job, work, environment):
+    """Run the job in its folder as GitLab's runner does; its exit code, and what it printed."""
+    environment = environment | {"CI_JOB_ID": "31", "CI_DEFAULT_BRANCH": "main"}
+    for name, value in job["variables"].items():
+        environment[name] = re.sub(r"\$(CI_\w+)", lambda match: environment[match[1]], value)
+    printed, codes = "", []
+    for part in ("script", "after_script"):
+        script = "\n".join(job[part])
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=1200)
+        codes.append(done.returncode)
+        printed += done.stdout + done.stderr
+    assert codes[1] == 0, printed
+    return codes[0], printed
 
 
 def git(*arguments, cwd):
@@ -258,8 +335,9 @@ def test_a_poor_checkpoint_fails_the_job_and_is_told_in_a_comment(runner):
     assert comment["body"].count("<br><code>") == 3
     assert "text not stored" not in comment["body"]
     assert "::error file=evals/test_gate.py,line=4,title=gate/digits (candidate)::✗ regressed" in outcome.printed
-    assert outcome.summary.startswith(r"## ✗ gate\-1: regressed")
-    assert (runner.folder / "artifact-poor" / "report.html").is_file()
+    assert outcome.summary == comment["body"]
+    assert (runner.folder / "artifact-poor" / "reports" / "gate-7-1-1" / "report.html").is_file()
+    assert runner.known["steps.evaluate.outputs.exit-code"] == "1"
 
 
 def test_a_checkpoint_of_equal_quality_passes_and_the_comment_is_brought_up_to_date(runner):
@@ -280,7 +358,7 @@ def test_only_what_could_not_be_asked_is_tried_again(runner):
     ended = threading.Event()
 
     def come():
-        while not ended.wait(0.05) and not (reports / "gate-1" / "run.json").exists():
+        while not ended.wait(0.05) and not (reports / "gate-7-1-1" / "run.json").exists():
             pass
         peer.start()
 
@@ -288,7 +366,7 @@ def test_only_what_could_not_be_asked_is_tried_again(runner):
     thread.start()
     model = f"candidate=openai:tiny,base_url={peer.url},patience_s=0.3,probe=no"
     try:
-        outcome = runner.run("away", MODEL=model, RETRY_AFTER_S="1")
+        outcome = runner.run("away", **{"model": model, "retry-after-s": "1"})
     finally:
         ended.set()
         thread.join()
@@ -297,18 +375,88 @@ def test_only_what_could_not_be_asked_is_tried_again(runner):
     assert f"{peer.url} cannot be reached" in outcome.printed
     asked = Counter(json.dumps(call.body) for call in peer.asked)
     assert set(asked.values()) == {1}
-    assert (reports / "gate-2" / "run.json").exists()
-    assert not (reports / "gate-3").exists()
+    assert (reports / "gate-7-1-2" / "run.json").exists()
+    assert not (reports / "gate-7-1-3").exists()
 
 
 def test_a_baseline_that_is_not_there_is_told_in_the_comment(runner):
-    outcome = runner.run("main", BASELINE="origin/main:baselines/other.json")
+    outcome = runner.run("main", baseline="origin/main:baselines/other.json")
     assert outcome.failed
     assert runner.posted()[0]["body"].startswith("## ✗ audiobench: no verdict")
+    assert outcome.summary == runner.posted()[0]["body"]
+
+
+def test_the_component_compares_with_the_branch_that_is_merged_into(runner, tmp_path):
+    [included] = yaml.safe_load(GITLAB.read_text())["include"]
+    job = gitlab_job(included["inputs"])
+    pip = runner.tools / "pip"
+    kept = pip.read_text()
+    pip.write_text(f'#!/bin/sh\nfor what; do true; done; test "$what" = "{job["variables"]["AB_PACKAGE"]}"\n')
+    codes = {}
+    for branch in ("poor", "seed2"):
+        work = tmp_path / branch
+        git("clone", "--quiet", "--branch", branch, "--single-branch", str(runner.origin), str(work), cwd=tmp_path)
+        environment = runner.machine | {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "GITHUB_ACTIONS": ""}
+        codes[branch], printed = run_gitlab(job, work, environment)
+        assert (work / "comment.md").read_text() in printed
+        assert all((work / path.replace("$CI_JOB_ID", "31")).exists() for path in job["artifacts"]["paths"])
+        assert (work / job["artifacts"]["reports"]["junit"]).exists()
+    pip.write_text(kept)
+    assert codes == {"poor": 1, "seed2": 0}
+    assert (tmp_path / "poor" / "comment.md").read_text().startswith("## ✗ audiobench: regressed")
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory):
+    """This checkout as a repository with a tag."""
+    folder = release.tracked_copy(tmp_path_factory.mktemp("repository"))
+    git("init", "--quiet", cwd=folder)
+    git("add", "--all", cwd=folder)
+    git("commit", "--quiet", "--message", "Release", cwd=folder)
+    git("tag", "v1", cwd=folder)
+    return folder
+
+
+@pytest.fixture
+def own_evals(tmp_path):
+    """A repository of somebody who has evals and the bundled model."""
+    folder = tmp_path / "models"
+    (folder / "evals").mkdir(parents=True)
+    (folder / "evals" / "test_gate.py").write_text(EVAL)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    git("init", "--quiet", cwd=folder)
+    git("add", "--all", cwd=folder)
+    git("commit", "--quiet", "--message", "Evals", cwd=folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_the_action_installs_itself_on_a_new_machine_and_runs(tagged, own_evals, tmp_path):
+    fresh = release.Environment(tmp_path / "environment").bin
+    workflow = tmp_path / "own.yml"
+    changed = yaml.safe_load(WORKFLOW.read_text())
+    changed["jobs"]["gate"]["steps"][1]["with"] = {"args": "evals -k 'digits or nothing'", "comment": "true"}
+    workflow.write_text(yaml.safe_dump(changed))
+    machine = Runner(tmp_path, own_evals, workflow, tagged, fresh)
+    outcome = machine.run("main")
+    assert not outcome.failed, outcome.printed
+    assert machine.posted()[0]["body"] == outcome.summary
+    assert "| bundled/digits" in outcome.summary or "gate/digits" in outcome.summary
+
+
+@pytest.mark.slow
+def test_the_component_installs_from_a_tag_on_a_new_machine_and_runs(tagged, own_evals, tmp_path):
+    # The pip that comes with Python 3.11 takes no file:// address behind a name.
+    fresh = release.Environment(tmp_path / "environment", "pip>=24.1").bin
+    machine = Runner(tmp_path, own_evals, package=tagged, fresh=fresh)
+    job = gitlab_job({"repository": tagged.as_uri(), "tag": "v1"})
+    code, printed = run_gitlab(job, own_evals, machine.machine | {"GITHUB_ACTIONS": ""})
+    assert code == 0, printed
+    assert (own_evals / "reports" / "gate-31" / "report.html").exists()
 
 
 def test_the_documentation_holds_the_workflow_as_it_is():
-    for page, workflow in (("ci", WORKFLOW), ("two-servers", TWO_SERVERS)):
+    for page, workflow in (("ci", WORKFLOW), ("ci", GITLAB), ("two-servers", TWO_SERVERS)):
         assert f"```yaml\n{workflow.read_text()}```" in (ROOT / "docs" / f"{page}.md").read_text()
 
 

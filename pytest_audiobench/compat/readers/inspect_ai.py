@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from pytest_audiobench.compat.answer_fields import breakdowns, dictionary, number
 from pytest_audiobench.compat.answer_files import AnswerFile, Reader, RecordedAnswer
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.models.messages import Finish
 
 _HEADER = "header.json"
@@ -144,7 +144,7 @@ def _unpacked(path: Path, file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
     try:
         import pyarrow
     except ImportError:
-        raise UsageError(f"{path} is packed with Zstandard: pip install 'pytest-audiobench[parquet]'") from None
+        raise UsageError(f"{path} is packed with Zstandard: {install_command('parquet')}") from None
     file.seek(info.header_offset)
     head = file.read(_LOCAL)
     file.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_audiobench.compat.answer_files import AnswerFile, Reader, ReadingTerms, RecordedAnswer, unanswered_note
 from pytest_audiobench.datasets.sample import LETTERS
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 
 FIELDS = (
     *("id", "answer", "reference", "references", "options", "question", "audio", "groups", "own"),
@@ -244,7 +244,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError:
-        raise UsageError(f"{path} needs pyarrow: pip install 'pytest-audiobench[parquet]'") from None
+        raise UsageError(f"{path} needs pyarrow: {install_command('parquet')}") from None
     place = 0
     try:
         for batch in ParquetFile(path).iter_batches(batch_size=1000):

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.perturbations.catalogue import ladder
 from pytest_audiobench.datasets.perturbations.interventions import masks
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation, per_clip
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -108,7 +108,7 @@ def drawn_perturbations(
         from hypothesis import strategies
     except ModuleNotFoundError:
         why = "drawn_perturbations() is a strategy of hypothesis, which is not installed"
-        raise UsageError(f"{why}: pip install 'pytest-audiobench[hypothesis]'") from None
+        raise UsageError(f"{why}: {install_command('hypothesis')}") from None
     ladder(noise, 0.0)
     ranges = {"snr_db": snr_db, "gain_db": gain_db, "padding_s": padding_s, "mask_percent": mask_percent}
     grids = {aspect: _grid(aspect, ends) for aspect, ends in ranges.items() if ends is not None}

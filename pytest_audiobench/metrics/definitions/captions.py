@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.metrics.definitions.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_of, nothing, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import COSINE, SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.intervals import Floats, none
 
-CAPTIONS_EXTRA = "pip install 'pytest-audiobench[captions]'"
+CAPTIONS_EXTRA = install_command("captions")
 
 CIDER_SET = "cider_set"
 """The statistic beside a CIDEr-D: how many captions it was counted over."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.metrics.estimates import columns, of_form
 from pytest_audiobench.metrics.label_statistics import TRUE, listed
 from pytest_audiobench.metrics.metric import SHARE, MetricKind, Statistics, Whole
@@ -29,7 +29,7 @@ def lacks_scikit_learn() -> str:
     """What must be installed for these metrics, in a sentence; nothing where it is there."""
     if importlib.util.find_spec("sklearn") is not None:
         return ""
-    return "average precision and ROC-AUC need scikit-learn: pip install 'pytest-audiobench[classification]'"
+    return f"average precision and ROC-AUC need scikit-learn: {install_command('classification')}"
 
 
 def matrices(statistics: Sequence[Statistics]) -> tuple[Floats, Floats] | str:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.metrics import estimates
 from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.metric import SHARE, Clusters, Estimate, MetricKind, Statistics
@@ -105,7 +105,7 @@ def lacks_stemmer() -> str:
     """What must be installed to stem words, in a sentence; nothing where it is there."""
     if importlib.util.find_spec("nltk") is not None:
         return ""
-    return "stems of keyphrases need nltk: pip install 'pytest-audiobench[captions]'"
+    return f"stems of keyphrases need nltk: {install_command('captions')}"
 
 
 def stemmed(phrases: Iterable[str]) -> list[str]:

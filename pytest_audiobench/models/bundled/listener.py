@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pytest_audiobench.audio.clip import Samples
-from pytest_audiobench.errors import FatalError
+from pytest_audiobench.errors import FatalError, install_command
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.bundled.features import RATE_HZ, VERSION, Array, features
 from pytest_audiobench.models.bundled.trained import Trained, listener_folder
@@ -163,7 +163,7 @@ def _load() -> Any:
     except ImportError:
         raise FatalError(
             "baseline:listener transcribes with pocketsphinx, which is not installed: "
-            "pip install 'pytest-audiobench[baseline]', or leave transcription out"
+            f"{install_command('baseline')}, or leave transcription out"
         ) from None
     rules = grammar(json.loads(_vocabulary_file().read_text(encoding="utf-8")))
     with tempfile.TemporaryDirectory() as folder:

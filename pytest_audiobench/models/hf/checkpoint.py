@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.remote_places import is_remote, local_copy
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UsageError, install_command
 from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.models.remote.api_keys import hub_token
 
@@ -254,7 +254,7 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
         from huggingface_hub import snapshot_download
     except ImportError:
         raise UsageError(
-            f"{name} is not a path, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
+            f"{name} is not a path, and names on the hub need huggingface_hub: {install_command('hf')}"
         ) from None
     try:
         path = snapshot_download(

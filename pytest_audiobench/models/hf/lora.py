@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UsageError, install_command
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.hf.checkpoint import first_line, folder_of
 
@@ -63,7 +63,7 @@ def add_lora(model: Any, folder: Path) -> None:
         from peft import PeftModel, get_peft_model_state_dict
         from safetensors import safe_open
     except ImportError as error:
-        raise FatalError(f"LoRA adapters need {error.name}: pip install 'pytest-audiobench[lora]'") from None
+        raise FatalError(f"LoRA adapters need {error.name}: {install_command('lora')}") from None
     try:
         adapted = PeftModel.from_pretrained(model, str(folder), is_trainable=False, local_files_only=True)
     except (ValueError, RuntimeError, KeyError, TypeError, OSError) as error:

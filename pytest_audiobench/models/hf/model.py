@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.audio.long_sound import pieces
-from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError, install_command
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, chat_template, special_tokens
@@ -245,7 +245,7 @@ class HfModel:
             from pytest_audiobench.models.hf.engine import Setup
             from pytest_audiobench.models.hf.loading import Load
         except ImportError as error:
-            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[{self.kind}]'") from None
+            raise FatalError(f"{self.spec} needs {error.name}: {install_command(self.kind)}") from None
         own_code = "; it comes with code of its own, which is run for those who trust it: add ,trust=yes to the model"
         load = Load(
             self._checkpoint.folder,

@@ -15,7 +15,7 @@ import soundfile
 import torch
 import transformers as untyped_transformers
 
-from pytest_audiobench.errors import FatalError
+from pytest_audiobench.errors import FatalError, install_command
 from pytest_audiobench.models.hf.features import Spectrograms, takes_any_length
 from pytest_audiobench.models.hf.generation import by_processor
 
@@ -110,7 +110,7 @@ def voxtral(folder: Path, trust: bool) -> Any:
     try:
         import mistral_common  # noqa: F401
     except ImportError:
-        raise FatalError("Voxtral's tokenizer needs mistral-common: pip install 'pytest-audiobench[voxtral]'") from None
+        raise FatalError(f"Voxtral's tokenizer needs mistral-common: {install_command('voxtral')}") from None
     return transformers.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
-from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError, install_command
 from pytest_audiobench.models.messages import TASKS, Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits, Reply, awaited, missing_library
 from pytest_audiobench.models.openai.dialogue import DISCOUNT, Api, Dialogue, Prices
@@ -178,7 +178,7 @@ class OpenAIModel:
         try:
             import httpx  # noqa: F401
         except ImportError as error:
-            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[openai]'") from None
+            raise FatalError(f"{self.spec} needs {error.name}: {install_command('openai')}") from None
         from pytest_audiobench.models.openai.client import Client
         from pytest_audiobench.models.openai.requests_loop import Questioner, Spending
 

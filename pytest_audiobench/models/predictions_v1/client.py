@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_audiobench.errors import FatalError, InfrastructureError
+from pytest_audiobench.errors import FatalError, InfrastructureError, install_command
 from pytest_audiobench.models.predictions_v1 import reply
 from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled, Info
 from pytest_audiobench.models.remote.api_keys import Key
@@ -81,7 +81,7 @@ class Client:
         try:
             import httpx
         except ImportError:
-            raise FatalError("http: models need httpx: pip install 'pytest-audiobench[http]'") from None
+            raise FatalError(f"http: models need httpx: {install_command('http')}") from None
         self.url, self._patience, self._key, self._check_alive = url, patience, key, check_alive
         headers = {"accept-encoding": "identity", "user-agent": "pytest-audiobench"}
         if key is not None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UsageError, install_command
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf.families import GENERATOR
 from pytest_audiobench.models.hf.model import HfModel
@@ -100,7 +100,7 @@ class VllmModel(HfModel):
         try:
             from pytest_audiobench.models.vllm.engine import VllmGenerator
         except ImportError as error:
-            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[vllm]'") from None
+            raise FatalError(f"{self.spec} needs {error.name}: {install_command('vllm')}") from None
         chosen = {
             "max_model_len": self._context,
             "max_num_seqs": self.limits.max_batch,

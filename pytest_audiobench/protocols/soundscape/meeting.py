@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 from pytest_audiobench.audio.events import AudioEvent
+from pytest_audiobench.errors import install_command
 from pytest_audiobench.protocols.spoken_questions.matching import spoken_words
 
 COLLAR_S = 5.0
@@ -27,7 +28,7 @@ _MOST_TALKERS, _MOST_WORDS = 20, 10_000
 _MOST_STEPS = 100_000_000
 """Of aligning utterances with streams, which takes meeteval some 2 s."""
 
-_MISSING = "{}, which computes {}, is not installed: pip install 'pytest-audiobench[meeting]'"
+_MISSING = "{}, which computes {}, is not installed: " + install_command("meeting")
 
 
 def missing_packages() -> str:

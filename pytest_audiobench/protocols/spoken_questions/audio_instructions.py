@@ -167,4 +167,4 @@ def _problem(sample: Sample) -> str:
         _arguments(sample)
     except UsageError as error:
         return str(error)
-    return splitter_problem("MMAU-Pro", "nltk") if "Sentences" in name else ""
+    return splitter_problem("MMAU-Pro", "pip install nltk") if "Sentences" in name else ""

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.protocols.free_text import read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
 
@@ -245,9 +245,9 @@ def instruction_problem(sample: Sample, detects_languages: bool = True) -> str:
         and any(name in _DETECTING for name in names)
         and importlib.util.find_spec("langdetect") is None
     ):
-        return f"{names} needs langdetect: pip install 'pytest-audiobench[ifeval]'"
+        return f"{names} needs langdetect: {install_command('ifeval')}"
     if any(name in _SPLITTING for name in names):
-        return splitter_problem("IFEval", "'pytest-audiobench[ifeval]'")
+        return splitter_problem("IFEval", install_command("ifeval"))
     return ""
 
 
@@ -256,7 +256,7 @@ def splitter_problem(whose: str, install: str) -> str:
     try:
         sentence_count("One.")
     except ImportError:
-        return f"{whose}'s sentences are counted by nltk: pip install {install}"
+        return f"{whose}'s sentences are counted by nltk: {install}"
     except LookupError:
         return f"{whose}'s sentences are counted by nltk's punkt_tab: python -m nltk.downloader punkt_tab"
     return ""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import install_command
 from pytest_audiobench.metrics.token_errors import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
@@ -91,7 +92,7 @@ def needs(module: str, what: str, extra: str) -> Callable[[], str]:
     def lacking() -> str:
         if importlib.util.find_spec(module) is not None:
             return ""
-        return f"{what} needs {module}: pip install 'pytest-audiobench[{extra}]'"
+        return f"{what} needs {module}: {install_command(extra)}"
 
     return lacking
 
