@@ -75,7 +75,7 @@ def test_a_suite_is_a_row_of_its_own(runs: Any, opened: Any) -> None:
 
 
 def test_a_declared_average_is_its_suites_result_and_the_evals_are_folded(runs: Any, opened: Any) -> None:
-    items = [runs.item(n, f"task-{n}", [RIGHT, WRONG], averages={"whole": 9}) for n in range(19)]
+    items = [runs.item(n, f"task-{n}", [RIGHT, WRONG], averages={"whole": 17}) for n in range(17)]
     page = opened(runs.page(*items), folded=True).page
     assert page.locator("#results td.value").all_inner_texts() == ["50.0 %"]
     page.locator("#averages summary").click()
