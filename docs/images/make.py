@@ -1,7 +1,7 @@
 """The pictures of the report in this folder, made of real runs of the bundled evals.
 
 ``python docs/images/make.py [FOLDER]`` runs ``pytest evals`` with the bundled listener and the gate of two bundled
-checkpoints (three minutes on two cores), opens their pages in headless Chromium and takes the pictures anew. The runs
+checkpoints (three minutes on two cores), opens their pages in headless Chromium and takes the pictures again. The runs
 stay in FOLDER, where there is one, and are not asked again.
 """
 

@@ -9,17 +9,15 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from pytest_audiobench.records.run import ALARM, ItemRecord, PerturbationsRecord, RunRecord
+from pytest_audiobench.records.run import ALARM, ItemRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.formatting import (
     VERDICTS,
     Tone,
     counted,
     cut_in_the_middle,
-    interval_text,
     parse_rate_text,
     printable,
-    value_text,
 )
 from pytest_audiobench.report.verdict import is_alarm
 
@@ -43,21 +41,20 @@ class SuiteRow(NamedTuple):
 
 
 def suite_rows(run: RunRecord) -> list[SuiteRow]:
-    """A row for each metric that leads evals of a suite: of all their samples, the mean over perturbations, or the
-    range of the evals where neither is; with the first the worst of their verdicts. Of one suite alone a row for each
-    eval goes before, where no table of perturbations has them.
+    """A row for each metric that leads evals of a suite: of all their samples, of the clean clips where it has
+    perturbations, or the range of the evals where neither is; with the first the worst of their verdicts. Of one suite
+    alone a row for each eval goes before, where no table of perturbations has them.
     """
     pooled = {(suite.name, suite.model): view_model.leading(suite.blocks[0]) for suite in view_model.suites(run)}
-    means = {
-        (suite.name, suite.model, summary.metric): summary
-        for suite in run.suites
-        for summary in reversed(suite.perturbations)
+    perturbed = {(suite.name, suite.model) for suite in run.suites if suite.perturbations}
+    clean = {
+        (item.eval, item.model) for item in run.items if not item.perturbation or item.perturbation.name == "clean"
     }
     coverages = {(item.eval, item.model): item.scorers[0].coverage for item in run.items if item.scorers}
     members: dict[tuple[str, str], list[view_model.Eval]] = {}
     beside = view_model.CONTROL, view_model.PERTURBED, "skipped"
     shown = [item for item in view_model.evals(run) if item.verdict not in beside]
-    if len({item.suite for item in shown}) == 1 and not means and len(shown) <= _MOST_EVALS:
+    if len({item.suite for item in shown}) == 1 and not perturbed and len(shown) <= _MOST_EVALS:
         members = {(item.name, item.model): [item] for item in shown}
     for item in shown:
         members.setdefault((item.suite, item.model), []).append(item)
@@ -69,16 +66,21 @@ def suite_rows(run: RunRecord) -> list[SuiteRow]:
             by_metric.setdefault(item.blocks[0].figures[0].metric if measured else "", []).append(item)
         head, tone = _head(suite, evals)
         for metric, own in by_metric.items():
-            block = own[0].blocks[0] if len(own) == 1 and metric else pooled.get((suite, model))
+            as_it_is = [item for item in own if (item.name, item.model) in clean]
+            one = len(own) == 1 or ((suite, model) in perturbed and len(as_it_is) == 1)
+            own = as_it_is if one and len(own) > 1 else own
+            block = own[0].blocks[0] if one and metric else pooled.get((suite, model))
             known = [coverages[key] for item in own if (key := (item.name, item.model)) in coverages]
             parse_rate = parse_rate_text(reduce(add, known)) if known else ""
             numbers = ("", "", "", "", "")
             if metric and block and block.figures and block.figures[0].metric == metric:
                 first = block.figures[0]
-                numbers = (metric, first.value, _bracketed(first.interval), str(first.n), parse_rate)
+                name = f"{metric} (clean)" if one and len(evals) > 1 and (suite, model) in perturbed else metric
+                numbers = (name, first.value, _bracketed(first.interval), str(first.n), parse_rate)
             elif metric:
-                n = sum(item.blocks[0].figures[0].n for item in own)
-                numbers = (*_of_many(metric, own, means.get((suite, model, metric))), str(n), parse_rate)
+                figures = sorted((item.blocks[0].figures[0] for item in own), key=lambda figure: figure.at or 0.0)
+                n = sum(figure.n for figure in figures)
+                numbers = (metric, "", f"{figures[0].value} to {figures[-1].value}", str(n), parse_rate)
             mark, name, alias, verdict = head
             rows.append(SuiteRow((mark, name, alias, *numbers, verdict), tone))
             head, tone = ("", "", "", ""), "plain"
@@ -93,16 +95,6 @@ def _head(suite: str, evals: Sequence[view_model.Eval]) -> tuple[tuple[str, str,
     verdict = worst.verdict if count == len(evals) else f"{count} of {len(evals)} {worst.verdict}"
     name = evals[0].name if len(evals) == 1 else suite
     return (worst.mark, name, worst.model, "" if worst.verdict == "no check" else verdict), worst.tone
-
-
-def _of_many(
-    metric: str, evals: Sequence[view_model.Eval], summary: PerturbationsRecord | None
-) -> tuple[str, str, str]:
-    if summary is not None:
-        mean = value_text(summary.mean.value, summary.unit)
-        return f"mean {metric}", mean, _bracketed(interval_text(summary.mean, summary.unit))
-    figures = sorted((item.blocks[0].figures[0] for item in evals), key=lambda figure: figure.at or 0.0)
-    return metric, "", f"{figures[0].value} to {figures[-1].value}"
 
 
 def _bracketed(interval: str) -> str:
