@@ -1,4 +1,4 @@
-"""The pictures of the report in this folder, made of real runs of the bundled evals.
+"""The pictures of the report and of the terminal in this folder, made of real runs of the bundled evals.
 
 ``python docs/images/make.py [FOLDER]`` runs ``pytest evals`` with the bundled listener and the gate of two bundled
 checkpoints (three minutes on two cores), opens their pages in headless Chromium and takes the pictures again. The runs
@@ -7,10 +7,12 @@ stay in FOLDER, where there is one, and are not asked again.
 
 from __future__ import annotations
 
+import html
 import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from playwright.sync_api import sync_playwright
 IMAGES = Path(__file__).parent
 ROOT = IMAGES.parent.parent
 CHECKPOINTS = "hf:fixtures/checkpoints"
+COLUMNS = 96
+COLOURS = {"default": "#d6dae0", "red": "#ff7b72", "green": "#7ee787", "brown": "#e3b341", "cyan": "#76e3ea"}
+"""Of a dark terminal, by pyte's names."""
 
 
 def runs(folder: Path) -> None:
@@ -57,9 +62,35 @@ def pictures(folder: Path, browser: Any) -> None:
     page.evaluate("document.getElementById('samples').scrollIntoView()")
     page.screenshot(path=IMAGES / "report.png")
 
-    for name in ("results", "gate", "report"):
-        path = IMAGES / f"{name}.png"
-        Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+
+def terminal(folder: Path, browser: Any) -> None:
+    """Two checkpoints side by side, as a terminal of :data:`COLUMNS` columns shows them."""
+    sys.path.insert(0, str(ROOT))
+    from tests.screen import pytest_on_a_terminal
+
+    models = [f"--ab-model=step-1000={CHECKPOINTS}/middling", f"--ab-model=step-2000={CHECKPOINTS}/good"]
+    own = [f"--ab-reports={folder}", f"--ab-store={folder / 'store.sqlite'}", "-p", "no:cacheprovider"]
+    seen = pytest_on_a_terminal(["evals/test_bundled.py", *models, *own, "--ab-run=two"], ROOT, COLUMNS)
+    rows = [*seen._screen.history.top, *(seen._screen.buffer[row] for row in range(seen._screen.lines))]
+    lines = [f"<b>$ pytest evals/test_bundled.py {' '.join(models)}</b>".replace(" --ab", " \\\n      --ab")]
+    for row in rows:
+        cells = [row[column] for column in range(COLUMNS)]
+        spans = (
+            (style, "".join(cell.data for cell in same)) for style, same in groupby(cells, lambda c: (c.fg, c.bold))
+        )
+        lines.append(
+            "".join(
+                f'<span style="color:{COLOURS.get(colour, COLOURS["default"])};font-weight:{700 if bold else 400}">'
+                f"{html.escape(text)}</span>"
+                for (colour, bold), text in spans
+            )
+        )
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.set_content(
+        "<body style='margin:0;background:#0d1117'><pre style='margin:0;padding:20px 24px;display:inline-block;"
+        f"font:14px/1.35 DejaVu Sans Mono,monospace;color:{COLOURS['default']}'>{chr(10).join(lines).rstrip()}</pre>"
+    )
+    page.locator("pre").screenshot(path=IMAGES / "terminal.png")
 
 
 def main() -> None:
@@ -70,6 +101,10 @@ def main() -> None:
         runs(folder)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         pictures(folder, browser)
+        terminal(folder, browser)
+        for name in ("results", "gate", "report", "terminal"):
+            path = IMAGES / f"{name}.png"
+            Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
         browser.close()
 
 

@@ -12,7 +12,7 @@ HELP = "write a run as a comment on a pull request: the verdict, what changed, t
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", help="a run's folder, or its name under reports")
+    parser.add_argument("folder", metavar="RUN", help="a run's folder, its name under reports, or last")
     parser.add_argument("--link", metavar="URL", default="", help="where the report can be opened or fetched")
     parser.add_argument("--out", metavar="FILE", type=Path, help="write into this file (default: standard output)")
 

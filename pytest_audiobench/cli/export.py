@@ -12,7 +12,7 @@ HELP = "write a run's numbers to Weights & Biases, MLflow, TensorBoard or a mode
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folder", metavar="RUN", help="a run's folder, or its name under --reports")
+    parser.add_argument("run_folder", metavar="RUN", help="a run's folder, its name under --reports, or last")
     parser.add_argument(
         "--to",
         metavar="KIND:PLACE[,KEY=VALUE…]",

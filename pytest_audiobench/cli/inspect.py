@@ -28,7 +28,7 @@ _MOST_SAMPLES = 200
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("source", metavar="RUN", help="a run's folder, or its name under --reports")
+    add("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--clip", metavar="ID", help="the sample of this id, or of this file (NAME:path)")
     which.add_argument("--mixture", metavar="ID", help="the mixture of this name, with all that was asked of it")

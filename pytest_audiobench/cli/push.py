@@ -17,7 +17,7 @@ _LONGEST_TOKEN = 1_000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="RUN", help="a run's folder, or its name under --reports")
+    parser.add_argument("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
     parser.add_argument("--suite", default="", help="which suite, where the run has several")
     parser.add_argument("--model", metavar="ALIAS", default="", help="which model, where the run has several")
     parser.add_argument(

@@ -179,11 +179,14 @@ class Run:
 
 
 def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
-    """The run in the folder ``run``, or of that name under ``reports``.
+    """The run in the folder ``run``, or of that name under ``reports``; ``last`` is the one written there last.
 
     Raises UsageError when there is none, when it never finished, or when another version wrote it.
     """
     folder = next((path for path in (Path(run), Path(reports) / run) if path.is_dir()), None)
+    if folder is None and str(run) == "last":
+        written = [path for path in Path(reports).glob(f"*/{RECORD}") if path.is_file()]
+        folder = max(written, key=lambda path: path.stat().st_mtime_ns).parent if written else None
     if folder is None:
         raise UsageError(f"there is no run {str(run)!r}: neither the folder {run} nor {Path(reports) / run} exists")
     path = folder / RECORD

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -25,6 +27,15 @@ def folder(runs: Any) -> Path:
         runs.item(1, "multi", [RIGHT, RIGHT], groups={"hop": "multi"}),
     ]
     return runs.collected(*items)[0]
+
+
+def test_last_is_the_run_that_was_written_last(folder: Path) -> None:
+    earlier = folder.parent / "earlier"
+    shutil.copytree(folder, earlier)
+    os.utime(earlier / "run.json", (1, 1))
+    assert load_run("last", folder.parent).folder == folder
+    with pytest.raises(UsageError, match="there is no run 'last'"):
+        load_run("last", folder)
 
 
 def test_rows_join_question_answer_scorer_and_score(folder: Path) -> None:
