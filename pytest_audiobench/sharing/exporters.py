@@ -186,7 +186,7 @@ def destination(text: str) -> Destination:
     if strange := next((key for key in options if key not in known), ""):
         raise UsageError(f"{kind} has no option {strange!r}; {nearest(strange, known)}")
     if (attach := options.get("attach", ATTACH[0])) not in ATTACH:
-        raise UsageError(f"attach={attach[:40]} is none of {', '.join(ATTACH)}")
+        raise UsageError(f"attach={attach[:40]} is not one of {', '.join(ATTACH)}")
     if missing := missing_library({exporter.library: exporter.extra}):
         raise UsageError(f"{kind}: {missing}")
     return Destination(exporter, place, options, text.strip())

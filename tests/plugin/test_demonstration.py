@@ -1,4 +1,4 @@
-"""The bundled checkpoints as a demonstration, on real answers and five of the seven bundled evals: whether a gate is believed.
+"""The bundled checkpoints as a demonstration, on five of the seven bundled evals: whether a gate is believed.
 
 Nothing but the baseline is set: alpha 0.05, a margin of one point, five lines.
 """
