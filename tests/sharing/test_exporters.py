@@ -175,7 +175,7 @@ def test_what_fails_is_told_without_what_logs_in(here, capsys):
         ("tensorboard:", "write tensorboard:FOLDER"),
         ("tensorboard:events,colour=red", "tensorboard has no option 'colour'"),
         ("model-card:README.md,model=other", "nothing of other was measured in the run step-2000"),
-        ("mlflow:http://localhost:1,attach=all", "attach=all is none of none, report, answers"),
+        ("mlflow:http://localhost:1,attach=all", "attach=all is not one of none, report, answers"),
     ],
 )
 def test_a_place_that_is_none_is_refused_in_a_sentence(here, capsys, text, why):
