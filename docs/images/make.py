@@ -28,31 +28,32 @@ COLOURS = {"default": "#d6dae0", "red": "#ff7b72", "green": "#7ee787", "brown": 
 
 
 def runs(folder: Path) -> None:
-    """The runs ``evals``, ``good`` and ``poor`` under ``folder``; ``poor`` is compared with ``good``, and regresses."""
-    own = [f"--ab-reports={folder}", f"--ab-store={folder / 'store.sqlite'}", "-q", "-p", "no:cacheprovider"]
-    baseline = folder / "main.json"
+    """The runs ``all``, ``good`` and ``poor`` under ``folder``; ``poor`` is compared with ``good``, and regresses."""
+    for name in ("evals", "fixtures", "conftest.py", "pyproject.toml"):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(ROOT / name)
     pytest, verb = [sys.executable, "-m", "pytest"], [sys.executable, "-m", "pytest_audiobench.cli"]
-    bundled = [*pytest, "evals/test_bundled.py", *own, "--ab-report-audio=flips"]
+    bundled = [*pytest, "evals/test_bundled.py", "--ab-report-audio=flips"]
     steps = {
-        "evals": [*pytest, "evals", *own, "--ab-run=evals"],
+        "all": [*pytest, "evals", "--ab-run=all"],
         "good": [*bundled, f"--ab-model=good={CHECKPOINTS}/good", "--ab-run=good"],
-        "main.json": [*verb, "baseline", "update", str(folder / "good"), "--text", "--out", str(baseline)],
-        "poor": [*bundled, f"--ab-model=poor={CHECKPOINTS}/poor", "--ab-run=poor", f"--ab-baseline={baseline}"],
+        "main.json": [*verb, "baseline", "update", "good", "--text", "--out", "main.json"],
+        "poor": [*bundled, f"--ab-model=poor={CHECKPOINTS}/poor", "--ab-run=poor", "--ab-baseline=main.json"],
     }
     for name, command in steps.items():
-        if not (folder / name).exists():
+        if not (folder / name).exists() and not (folder / "reports" / name).exists():
             # The gate fails, as it should.
-            subprocess.run(command, cwd=ROOT, check=name != "poor")
+            subprocess.run(command, cwd=folder, check=name != "poor")
 
 
 def pictures(folder: Path, browser: Any) -> None:
     def opened(run: str, height: int) -> Any:
         page = browser.new_page(viewport={"width": 1400, "height": height}, color_scheme="light")
-        page.goto((folder / run / "report.html").resolve().as_uri())
+        page.goto((folder / "reports" / run / "report.html").resolve().as_uri())
         page.locator("#results svg[role=img]").first.wait_for()
         return page
 
-    opened("evals", 900).screenshot(path=IMAGES / "results.png")
+    opened("all", 900).screenshot(path=IMAGES / "results.png")
     opened("poor", 900).screenshot(path=IMAGES / "gate.png")
     page = opened("poor", 960)
     for facet, value in (("Sound", "on this page"), ("Since the baseline", "worse")):
@@ -69,8 +70,7 @@ def terminal(folder: Path, browser: Any) -> None:
     from tests.screen import pytest_on_a_terminal
 
     models = [f"--ab-model=step-1000={CHECKPOINTS}/middling", f"--ab-model=step-2000={CHECKPOINTS}/good"]
-    own = [f"--ab-reports={folder}", f"--ab-store={folder / 'store.sqlite'}", "-p", "no:cacheprovider"]
-    seen = pytest_on_a_terminal(["evals/test_bundled.py", *models, *own, "--ab-run=two"], ROOT, COLUMNS)
+    seen = pytest_on_a_terminal(["evals/test_bundled.py", *models], folder, COLUMNS)
     rows = [*seen._screen.history.top, *(seen._screen.buffer[row] for row in range(seen._screen.lines))]
     lines = [f"<b>$ pytest evals/test_bundled.py {' '.join(models)}</b>".replace(" --ab", " \\\n      --ab")]
     for row in rows:
@@ -81,7 +81,7 @@ def terminal(folder: Path, browser: Any) -> None:
         lines.append(
             "".join(
                 f'<span style="color:{COLOURS.get(colour, COLOURS["default"])};font-weight:{700 if bold else 400}">'
-                f"{html.escape(text)}</span>"
+                f"{html.escape(text.replace(str(folder), '/home/ada/audio'))}</span>"
                 for (colour, bold), text in spans
             )
         )
