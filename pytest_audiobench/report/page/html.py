@@ -54,6 +54,7 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
+@collector_paused()
 def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES) -> Path:
     """Write ``report.html`` into a run's folder from its record and its merged line files; returns its path.
 
@@ -67,22 +68,21 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     reserve = budget_bytes // 10
     counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
     path = folder / PAGE
-    with collector_paused():
-        samples = counts.watch(joined(folder))
-        samples = events.watch(samples) if events else samples
-        samples = flipped.watch(samples) if flipped else samples
-        on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
-        tables = _within(reserve, counts.tables())
-        smallest = flipped.smallest() if flipped else []
-        listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
-        sounds = page_sounds(folder / PARTS, first=listed)
-        sounds.recorded = all(model.device == "recorded" for model in record.models)
-        further = {
-            "labels": f"[{','.join(tables)}]",
-            "events": _encode(events.tables() if events else []),
-            "flips": _encode([_flips(each, sounds) for each in smallest]),
-        }
-        write_chunks(path, _page(frame, content, further, on_page, sounds))
+    samples = counts.watch(joined(folder))
+    samples = events.watch(samples) if events else samples
+    samples = flipped.watch(samples) if flipped else samples
+    on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
+    tables = _within(reserve, counts.tables())
+    smallest = flipped.smallest() if flipped else []
+    listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
+    sounds = page_sounds(folder / PARTS, first=listed)
+    sounds.recorded = all(model.device == "recorded" for model in record.models)
+    further = {
+        "labels": f"[{','.join(tables)}]",
+        "events": _encode(events.tables() if events else []),
+        "flips": _encode([_flips(each, sounds) for each in smallest]),
+    }
+    write_chunks(path, _page(frame, content, further, on_page, sounds))
     return path
 
 
