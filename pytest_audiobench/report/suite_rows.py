@@ -164,5 +164,5 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
         are = "data set is" if count == 1 else "data sets are"
         yield f"{count} {are} not here{fetch} (each: pytest -rs, or audiobench list benchmarks)"
     if others:
-        more = counted(sum(item.message in others for item in run.items if item.outcome == "skipped"), "eval")
+        more = counted(sum(item.outcome == "skipped" and _ABSENT not in item.message for item in run.items), "eval")
         yield f"{more} skipped otherwise, the first since {others[0]}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.formatting import Tone, cut_in_the_middle, eval_name, printable
@@ -63,6 +64,7 @@ class _Entry(NamedTuple):
     style: Style
 
 
+@collector_paused()
 def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
     """The run as lines of at most ``width`` columns, without colours.
 

@@ -183,7 +183,10 @@ _last: list[Any] = []
 
 def suites(record: RunRecord) -> list[Suite]:
     """The run's suites of several evals, of those that are read alike."""
-    every = (_suite(suite, record.items) for suite in record.suites if suite.evals > 1)
+    members: dict[tuple[str, str], list[ItemRecord]] = {}
+    for item in record.items:
+        members.setdefault((item.suite, item.model), []).append(item)
+    every = (_suite(suite, members.get((suite.name, suite.model), [])) for suite in record.suites if suite.evals > 1)
     return [suite for suite in every if suite.blocks]
 
 
@@ -274,8 +277,7 @@ def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
     )
 
 
-def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
-    members = [item for item in items if (item.suite, item.model) == (suite.name, suite.model)]
+def _suite(suite: SuiteRecord, members: Sequence[ItemRecord]) -> Suite:
     pooled = [item for item in members if item.pooled and not item.control]
     # Of what a single eval was read by there is nothing to pool: its own table has the same numbers.
     readers = Counter(key for item in pooled for key in _readers(item))

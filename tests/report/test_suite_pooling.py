@@ -138,3 +138,37 @@ def test_different_samples_under_the_same_perturbation_have_a_figure_together(ru
     record = injected(runs, ("digits", "inject-wrong"), ("sounds", "inject-wrong"))
     (suite,) = view_model.suites(record)
     assert suite.blocks[0].figures[0].n == 40
+
+
+class CountedItems(list[Any]):
+    """Items that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self) -> Any:
+        self.passes += 1
+        return super().__iter__()
+
+
+def test_the_evals_of_a_run_are_gone_through_once_for_all_its_suites(runs: Any) -> None:
+    items = [runs.item(number, f"e{number}", [RIGHT], suite=f"suite-{number // 2}") for number in range(12)]
+    _, record = runs.collected(*items)
+    counted = CountedItems(record.items)
+    assert len(view_model.suites(replace(record, items=counted))) == 6
+    assert counted.passes == 1
+
+
+def test_a_group_of_many_evals_is_named_once_on_the_page(runs: Any) -> None:
+    items = [
+        runs.item(
+            number,
+            f"e{number}",
+            [RIGHT, WRONG],
+            suite=f"suite-{number // 2}",
+            others={"lenient": lambda _, status, right: (status, right)},
+            group_of=lambda number: {"speaker": f"sp{number}"},
+        )
+        for number in range(6)
+    ]
+    text = runs.page(*items).read_text(encoding="utf-8")
+    assert text.count('"speaker=sp0"') == 1

@@ -1,6 +1,6 @@
   // All columns of scenes: those that are published beside our own, each with what it tells; then those by type.
   function columnsOf(block) {
-    return new Map(block.columns.map((figure) => [figure[0], figureOf(figure)]));
+    return new Map(block.columns.map(figureOf).map((figure) => [figure.metric, figure]));
   }
 
   // The unit below the number, where it is words.

@@ -23,6 +23,7 @@ from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.failure_breakdown import failure_sentence
+from pytest_audiobench.report.formatting import axis_value
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
@@ -30,7 +31,7 @@ from pytest_audiobench.report.page.samples import BUDGET_BYTES, Numbered, PageSa
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
 from pytest_audiobench.report.scene_columns import columns, typed
-from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
+from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerRow
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
+@collector_paused()
 def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES) -> Path:
     """Write ``report.html`` into a run's folder from its record and its merged line files; returns its path.
 
@@ -66,22 +68,21 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     reserve = budget_bytes // 10
     counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
     path = folder / PAGE
-    with collector_paused():
-        samples = counts.watch(joined(folder))
-        samples = events.watch(samples) if events else samples
-        samples = flipped.watch(samples) if flipped else samples
-        on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
-        tables = _within(reserve, counts.tables())
-        smallest = flipped.smallest() if flipped else []
-        listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
-        sounds = page_sounds(folder / PARTS, first=listed)
-        sounds.recorded = all(model.device == "recorded" for model in record.models)
-        further = {
-            "labels": f"[{','.join(tables)}]",
-            "events": _encode(events.tables() if events else []),
-            "flips": _encode([_flips(each, sounds) for each in smallest]),
-        }
-        write_chunks(path, _page(frame, content, further, on_page, sounds))
+    samples = counts.watch(joined(folder))
+    samples = events.watch(samples) if events else samples
+    samples = flipped.watch(samples) if flipped else samples
+    on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
+    tables = _within(reserve, counts.tables())
+    smallest = flipped.smallest() if flipped else []
+    listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
+    sounds = page_sounds(folder / PARTS, first=listed)
+    sounds.recorded = all(model.device == "recorded" for model in record.models)
+    further = {
+        "labels": f"[{','.join(tables)}]",
+        "events": _encode(events.tables() if events else []),
+        "flips": _encode([_flips(each, sounds) for each in smallest]),
+    }
+    write_chunks(path, _page(frame, content, further, on_page, sounds))
     return path
 
 
@@ -119,7 +120,7 @@ def _page(
 def _content(record: RunRecord) -> dict[str, Any]:
     changes = baseline_changes(record)
     words = Numbered()
-    evals = view_model.evals(record)
+    evals, suites = view_model.evals(record), view_model.suites(record)
     return {
         **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
@@ -134,21 +135,21 @@ def _content(record: RunRecord) -> dict[str, Any]:
                 "perturbation": item.perturbation.name if item.perturbation else "",
                 "checks": [asdict(check) for check in view.checks],
                 "failures": [asdict(failure) for failure in view.failures],
-                "comparisons": list(map(_scorer_comparison, view.comparisons)),
+                "comparisons": [_scorer_comparison(one, words) for one in view.comparisons],
                 "blocks": [_block(block, words) for block in view.blocks],
                 "scorers": [scorer.name for scorer in item.scorers],
                 "failureSentence": failure_sentence(view.failures),
             }
             for view, item in zip(evals, record.items, strict=True)
         ],
-        "averages": [each for suite in view_model.suites(record) for each in _averages(suite, words)],
+        "averages": [each for suite in suites for each in _averages(suite, words)],
         "suites": [
             {
                 **{name: getattr(suite, name) for name in _OF_SUITE},
                 "blocks": [_block(block, words) for block in suite.blocks],
-                "comparisons": list(map(_scorer_comparison, suite.comparisons)),
+                "comparisons": [_scorer_comparison(one, words) for one in suite.comparisons],
             }
-            for suite in view_model.suites(record)
+            for suite in suites
         ],
         "grids": list(_grids(record)),
         "columns": _columns(evals),
@@ -172,7 +173,7 @@ def _members(record: Record, names: Sequence[str]) -> dict[str, Any]:
 
 def _compact(figure: view_model.Figure, words: Numbered) -> list[Any]:
     # Groups can be thousands, so each is what its cells and its mark need and no more.
-    texts = [figure.metric, figure.value, figure.interval, figure.n]
+    texts = [words.of(figure.metric), figure.value, figure.interval, figure.n]
     return [*texts, figure.at, figure.low, figure.high, words.of(figure.unit), words.of(figure.method)]
 
 
@@ -190,7 +191,7 @@ def _averages(suite: view_model.Suite, words: Numbered) -> Iterator[dict[str, An
 
 def _block(block: view_model.Block, words: Numbered) -> dict[str, Any]:
     figures = [_compact(figure, words) for figure in block.figures]
-    groups = [[figure.group, *_compact(figure, words)] for figure in block.groups]
+    groups = [[words.of(figure.group), *_compact(figure, words)] for figure in block.groups]
     columns = {"columns": [_compact(figure, words) for figure in block.columns]} if block.columns else {}
     return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups, **columns}
 
@@ -201,34 +202,21 @@ def _columns(evals: Sequence[view_model.Eval]) -> dict[str, Any]:
     return {"all": columns(names), "typed": list(typed(names).items()), "types": EVENT_TYPES}
 
 
-def _scorer_comparison(comparison: ScorerComparison) -> dict[str, Any]:
+def _scorer_comparison(comparison: ScorerComparison, words: Numbered) -> dict[str, Any]:
     table = comparison.table
 
-    def axis_value(value: float | None) -> float | None:
-        return None if value is None else scale(table.unit) * value
+    def row_of(row: ScorerRow) -> list[Any]:
+        texts = map(words.of, (row.scorer, row.signature, row.wording, row.why))
+        drawn = (axis_value(value, table.unit) for value in (row.value, row.lower, row.upper))
+        told = (row.value_text, row.interval_text, comparison.difference(row), comparison.is_headline(row))
+        return [*texts, row.n, row.skipped, row.unparsed, *drawn, *told]
 
-    rows = [
-        {
-            **{
-                name: getattr(row, name)
-                for name in ("scorer", "signature", "wording", "n", "skipped", "unparsed", "why")
-            },
-            "headline": comparison.is_headline(row),
-            "value": row.value_text,
-            "interval": row.interval_text,
-            "at": axis_value(row.value),
-            "low": axis_value(row.lower),
-            "high": axis_value(row.upper),
-            "difference": comparison.difference(row),
-        }
-        for row in table.rows
-    ]
     return {
         "metric": table.metric,
         "leading": comparison.leading,
         "reference": comparison.reference.scorer,
         "sentence": comparison.sentence,
-        "rows": rows,
+        "rows": [row_of(row) for row in table.rows],
     }
 
 

@@ -26,7 +26,7 @@
   const FIGURE_HEADS = [["Metric"], ["Value", true], ["Interval", true], ["n", true]];
 
   const figureOf = ([metric, value, interval, n, at, low, high, unit, method]) =>
-    ({ metric, value, interval, n, at, low, high, unit: data.words[unit], method: visible(data.words[method]) });
+    ({ metric: data.words[metric], value, interval, n, at, low, high, unit: data.words[unit], method: visible(data.words[method]) });
 
   // Where there is no interval, the reason stands in its place.
   function intervalCell({ interval, method, at }) {
@@ -101,7 +101,7 @@
   function groups(blocks) {
     const some = blocks.filter((block) => block.groups.length);
     const rows = (block) => block.groups.map(([group, ...figure]) =>
-      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figureOf(figure), block.scorer)));
+      el("tr", {}, el("th", { scope: "row" }, visible(data.words[group])), figureCells(figureOf(figure), block.scorer)));
     const heads = [["Group"], ...FIGURE_HEADS];
     const open = some.filter((block) => !block.folded).flatMap(rows);
     const folded = some.filter((block) => block.folded).map((block) =>

@@ -5,8 +5,9 @@
   const shellWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
   const listed = (names, most) => `${names.slice(0, most).map(visible).join(", ")}${names.length > most ? ` and ${count(names.length - most)} more` : ""}`;
 
-  const skipped = data.evals.filter((one) => one.outcome === "skipped" && !one.blocks.length);
-  const asked = data.evals.filter((one) => !skipped.includes(one));
+  const isSkipped = (one) => one.outcome === "skipped" && !one.blocks.length;
+  const skipped = data.evals.filter(isSkipped);
+  const asked = data.evals.filter((one) => !isSkipped(one));
   const ALARM = /^alarm:\s*/;
   const MOST_ROWS_OPEN = 16;
   const MOST_NAMED = 12;
@@ -73,19 +74,25 @@
 
   const compares = (row, line) => line.model === row.model && row.headline && !line.group && line.metric === row.headline.figure.metric && line.scorer === row.headline.block.scorer;
 
+  const linesOf = Map.groupBy(data.changes ? data.changes.lines : [], (line) => line.eval);
+
   function evalRow(one) {
     const row = { name: one.name, model: one.model, evals: [one], headline: headlineOf(one) };
-    row.line = data.changes ? data.changes.lines.find((line) => line.eval === one.name && compares(row, line)) || null : null;
+    row.line = (linesOf.get(one.name) || []).find((line) => compares(row, line)) || null;
     return row;
   }
+
+  const suiteKey = ({ suite, model }) => JSON.stringify([suite, model]);
+  const pooledOf = new Map(data.suites.map((one) => [suiteKey({ suite: one.name, model: one.model }), one]));
+  const averagesOf = Map.groupBy(data.averages, suiteKey);
 
   // A suite's number is the average that it declares, else what its evals come to when pooled, else that of its one eval.
   function suiteRow(evals) {
     const [{ suite: name, model }] = evals;
     const scored = evals.filter((one) => !one.control && one.blocks.length);
     if (scored.length === 1) return { ...evalRow(scored[0]), name, evals, members: [] };
-    const pooled = data.suites.find((one) => one.name === name && one.model === model);
-    const average = data.averages.find((one) => one.suite === name && one.model === model);
+    const pooled = pooledOf.get(suiteKey(evals[0]));
+    const [average] = averagesOf.get(suiteKey(evals[0])) || [];
     const headline = pooled ? headlineOf(pooled) : null;
     if (average) return { name, model, evals, line: null, members: scored, headline: { figure: figureOf(average.figure), block: { scorer: average.scorer, parse_rate: headline ? headline.block.parse_rate : "" } } };
     const clean = scored.filter((one) => ["", "clean"].includes(one.perturbation));
@@ -93,7 +100,7 @@
     return { name, model, evals, line: null, members: scored, headline };
   }
 
-  const suiteRows = [...Map.groupBy(asked, (one) => JSON.stringify([one.suite, one.model])).values()].map(suiteRow);
+  const suiteRows = [...Map.groupBy(asked, suiteKey).values()].map(suiteRow);
   // Where they are few, or failed, the evals of a suite stand below it.
   function shownRows() {
     const isShort = suiteRows.reduce((sum, row) => sum + 1 + row.members.length, 0) <= MOST_ROWS_OPEN;
@@ -145,17 +152,14 @@
   // A plot for each unit; shares and error rates have one.
   function resultPlots(rows) {
     // Of what a suite has no one number for, its evals are drawn, where they are few.
-    const drawn = rows.flatMap((row) => (row.headline || rows.some((one) => one.isMember && row.members && row.members.includes(one.evals[0])) || !row.members || row.members.length > 4 ? [row] : row.members.map(evalRow)));
+    const shown = new Set(rows.filter((row) => row.isMember).map((row) => row.evals[0]));
+    const drawn = rows.flatMap((row) => (row.headline || !row.members || row.members.some((one) => shown.has(one)) || row.members.length > 4 ? [row] : row.members.map(evalRow)));
     const units = Map.groupBy(drawn.filter((row) => row.headline && row.headline.figure.at !== null), (row) => row.headline.figure.unit);
     return [...units].filter(([, own]) => own.length > 1 || own.some((row) => row.line)).map(([unit, own]) => {
-      const names = [...new Set(own.map((row) => row.name))];
-      const plotted = names.map((name) => {
-        const same = own.filter((row) => row.name === name);
-        return { label: `${visible(name)}${arrowOf(same[0].headline.figure.metric)}`, marks: same.flatMap((row) => [
-          scoreMark(row.headline.figure, row.model, false),
-          ...(row.line && row.line.before_at !== null ? [{ series: "baseline", color: "var(--soft)", symbol: "diamond", hollow: true, at: row.line.before_at, low: null, high: null, beside: true,
-            cells: [visible(row.line.before), "–", count(row.line.pairs)], about: `baseline: ${visible(row.line.before)}, ${count(row.line.pairs)} pairs` }] : [])]) };
-      });
+      const plotted = [...Map.groupBy(own, (row) => row.name)].map(([name, same]) => ({ label: `${visible(name)}${arrowOf(same[0].headline.figure.metric)}`, marks: same.flatMap((row) => [
+        scoreMark(row.headline.figure, row.model, false),
+        ...(row.line && row.line.before_at !== null ? [{ series: "baseline", color: "var(--soft)", symbol: "diamond", hollow: true, at: row.line.before_at, low: null, high: null, beside: true,
+          cells: [visible(row.line.before), "–", count(row.line.pairs)], about: `baseline: ${visible(row.line.before)}, ${count(row.line.pairs)} pairs` }] : [])]) }));
       const spec = { name: "Scores of all suites with their confidence intervals; the table holds the numbers", axis: unit ? visible(unit) : "score", heads: ["score", "interval", "n"], rows: plotted, compact: true, whole: unit === "%" };
       return plotFigure([el("strong", {}, `Scores${unit ? `, ${visible(unit)}` : ""}`), el("span", { class: "soft" }, ` with 95 % confidence intervals${own.some((row) => row.line) ? "; ◇ baseline" : ""}; ↑ higher, ↓ lower is better`)], spec, models);
     });
@@ -210,11 +214,12 @@
   const hasFailed = failedEvals.length > 0;
 
   function drawFailed(into) {
+    const withSamples = new Set(all.map((sample) => sample.eval));
     const rowOf = (one) => {
       const checks = one.checks.filter((check) => check.tone !== "good");
       const why = checks.length ? checkList(checks) : one.message ? longText(one.message, "", 240) : one.outcome === "lost" ? "began and never reported" : "";
       return [el("tr", {}, el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim())), el("th", { scope: "row" }, visible(named(one.name, one.model))), el("td", {}, why),
-        el("td", { class: "nowrap" }, all.some((sample) => sample.eval === one) ? sampleLink({ eval: one.name, ...(data.several ? { model: one.model } : {}) }, "its samples") : ""))];
+        el("td", { class: "nowrap" }, withSamples.has(one) ? sampleLink({ eval: one.name, ...(data.several ? { model: one.model } : {}) }, "its samples") : ""))];
     };
     into.append(...longTable(failedEvals, "evals", evalText, [["Verdict"], ["Eval"], ["Why"], [""]], rowOf));
   }

@@ -8,15 +8,19 @@
       row.wording ? el("div", { class: "small soft" }, visible(row.wording)) : null), el("div", { class: "small soft" }, about)));
   }
 
+  const scorerRow = ([scorer, signature, wording, why, n, skipped, unparsed, at, low, high, value, interval, difference, headline]) =>
+    ({ scorer: data.words[scorer], signature: data.words[signature], wording: data.words[wording], why: data.words[why], n, skipped, unparsed, at, low, high, value, interval, difference, headline });
+
   function scorerTable(one) {
-    const compared = one.rows.find((row) => row.scorer === one.reference && row.difference === "");
+    const read = one.rows.map(scorerRow);
+    const compared = read.find((row) => row.scorer === one.reference && row.difference === "");
     const heads = [["Scorer"], [visible(one.metric), true], ["Interval", true], ["n\u00a0scored", true], ["Skipped", true], ["Unparsed", true],
       [["Difference to ", visible(one.reference)], true]];
-    const rows = one.rows.map((row) => el("tr", { class: row === compared ? "compared" : null }, scorerCell(row),
+    const rows = read.map((row) => el("tr", { class: row === compared ? "compared" : null }, scorerCell(row),
       el("td", { class: "number value" }, row.value), el("td", { class: "number" }, row.interval),
       [row.n, row.skipped, row.unparsed].map((number) => el("td", { class: "number" }, count(number))),
       el("td", { class: "number" }, row.difference)));
-    const marks = one.rows.map((row) => ({
+    const marks = read.map((row) => ({
       label: visible(row.scorer),
       marks: [{ ...look(0), ...(row === compared ? { symbol: "diamond" } : {}), at: row.at, low: row.low, high: row.high, hollow: row.low === null,
         cells: [visible(row.value), row.interval, count(row.n)], about: `${visible(row.scorer)}: ${visible(row.value)}, ${row.interval || "no interval"}, n ${row.n}` }],

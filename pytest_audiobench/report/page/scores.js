@@ -40,7 +40,7 @@
 
   function drawScores(into) {
     const found = scoreEntries();
-    const first = new Set(data.evals.flatMap((one) => openBlocks(one).slice(0, 1).flatMap((block) => block.figures.slice(0, 1).map(([metric]) => metric))));
+    const first = new Set(data.evals.flatMap((one) => openBlocks(one).slice(0, 1).flatMap((block) => block.figures.slice(0, 1).map((figure) => figureOf(figure).metric))));
     const leading = found.filter(({ metric }) => first.has(metric));
     const others = found.filter(({ metric }) => !first.has(metric));
     into.append(
@@ -58,7 +58,7 @@
     const things = [...names].map(([name, own], number) => ({ name, own, number }));
     into.append(...longBoxes(things, id === "suites" ? id : "evals", ({ name }) => name, ({ name, own, number }) => {
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
-        ({ label: group, model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled: false }))));
+        ({ label: data.words[group], model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled: false }))));
       const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
       whenOpen(box, () => {
         const plots = byMetric(entries()).slice(0, MOST_PLOTS).map((one) => scorePlot(one, `of ${visible(name)} by group`));
