@@ -8,7 +8,7 @@ from pytest_audiobench.cli._options import add_reports
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import InfrastructureError
 
-HELP = "write a run's numbers to Weights & Biases, MLflow, TensorBoard or a model card"
+HELP = "write a run's numbers to Weights & Biases, MLflow, TensorBoard, a model card or a data set"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND:PLACE[,KEY=VALUE…]",
         action="append",
         required=True,
-        help="wandb:PROJECT, mlflow:URI, tensorboard:FOLDER or model-card:FILE, as --ab-export; repeatable",
+        help="wandb:PROJECT, mlflow:URI, tensorboard:FOLDER, model-card:FILE or dataset:OWNER/NAME, as --ab-export; "
+        "repeatable",
     )
     add_reports(parser)
 

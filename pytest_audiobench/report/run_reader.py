@@ -216,7 +216,7 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
     try:
         return pandas.DataFrame(listed)
     except UnicodeEncodeError:
-        return pandas.DataFrame([{_writable(name): _writable(value) for name, value in row.items()} for row in listed])
+        return pandas.DataFrame([{writable(name): writable(value) for name, value in row.items()} for row in listed])
 
 
 def _item_row(item: records.ItemRecord) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def _perturbation_row(
 
 def _sample_rows(sample: SampleRecord) -> Iterator[dict[str, Any]]:
     values = _without(asdict(sample), "scorers", "groups", "stages")
-    base = {name: _writable(value) for name, value in values.items()}
+    base = {name: writable(value) for name, value in values.items()}
     for name, answer in sample.scorers.items():
         yield {
             **base,
@@ -292,11 +292,13 @@ def _option_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _writable(value: Any) -> Any:
+def writable(value: Any) -> Any:
     """A data set's texts as they can be written: half of a surrogate pair, which no file holds, is replaced."""
     if isinstance(value, str):
         return repaired(value)[0]
-    return [_writable(element) for element in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, dict):
+        return {name: writable(member) for name, member in value.items()}
+    return [writable(element) for element in value] if isinstance(value, (list, tuple)) else value
 
 
 def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A run's numbers in what a team looks at: Weights & Biases, MLflow, TensorBoard, a model card on the Hub.
+"""A run's numbers in what a team looks at: Weights & Biases, MLflow, TensorBoard, a model card or data set of the Hub.
 
 One export is of one model of a run. What leaves this machine by default are numbers, names and digests. Answers, and
 the page, which shows answers and plays sounds, do only where ``attach`` asks for them. The clients keep their own
@@ -16,125 +16,24 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audiobench.comparison.run_series import Names, by_words, steps
-from pytest_audiobench.errors import InfrastructureError, UsageError
-from pytest_audiobench.evaluation.result import metric_key
+from pytest_audiobench.errors import AudiobenchError, InfrastructureError, UsageError
 from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.models.model import missing_library
 from pytest_audiobench.models.spec import split_options
-from pytest_audiobench.records.lines import LINE_FILES
-from pytest_audiobench.records.run import MetricRecord, RunRecord
-from pytest_audiobench.report.run_writer import RECORD
-from pytest_audiobench.report.verdict import run_verdict
+from pytest_audiobench.records.run import RunRecord
+from pytest_audiobench.sharing import run_dataset
+from pytest_audiobench.sharing.exported_model import ATTACH, SCORE_HASH, ExportedModel, Headline, exported_models
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
 FORM = "KIND:PLACE[,KEY=VALUE…], for example mlflow:http://localhost:5000"
-ATTACH = ("none", "report", "answers")
-_REPORT = "report.html"
-_SCORE_HASH = "score_hash"
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 _LONGEST_PARAMETER = 500
 """Characters of a value of MLflow, in all its releases."""
 _LONGEST_REASON = 300
 _UNFINISHED = (2, 3, 4)
 """pytest's exit codes of a run that was interrupted, broke, or was asked for what there is not."""
-
-
-@dataclass(frozen=True)
-class ExportedModel:
-    """What one model of a run comes to."""
-
-    run: str
-    model: str
-    step: float | None
-    """That of its checkpoint, by the names of model and run; None where no name has one."""
-    verdict: str
-    """The run's, in a word."""
-    scalars: Mapping[str, float]
-    """``EVAL/METRIC/value``, and beside it ``/lower``, ``/upper`` and ``/n``; those of suites begin with ``suite:``."""
-    config: Mapping[str, str]
-    """What the numbers were measured of and by: model, hashes, signatures, versions."""
-    headlines: Sequence[Headline]
-    folder: Path
-    finished: str
-
-    @property
-    def name(self) -> str:
-        return self.run if self.run == self.model else f"{self.run} {self.model}"
-
-    def attached(self, attach: str) -> list[Path]:
-        """The files of the run that ``attach`` asks for."""
-        names = [_REPORT] * (attach != ATTACH[0])
-        names += [RECORD, *LINE_FILES.values()] if attach == ATTACH[2] else []
-        return [self.folder / name for name in names if (self.folder / name).exists()]
-
-
-class Headline(NamedTuple):
-    """The first metric of an eval."""
-
-    eval: str
-    dataset: str
-    protocol: str
-    metric: MetricRecord
-    hashes: Mapping[str, str]
-
-
-def exported_models(record: RunRecord, folder: Path, alias: str = "") -> list[ExportedModel]:
-    """The measured models of a run, or the one called ``alias``. Raises UsageError where there is none."""
-    measured = [item for item in record.items if item.scorers and not item.control]
-    aliases = [name for name in dict.fromkeys(item.model for item in measured) if alias in ("", name)]
-    if not aliases:
-        raise UsageError(f"nothing of {alias or 'any model'} was measured in the run {record.run}")
-    return [_exported(record, folder, name) for name in aliases]
-
-
-def _exported(record: RunRecord, folder: Path, alias: str) -> ExportedModel:
-    model = next(model for model in record.models if model.alias == alias)
-    scalars: dict[str, float] = {}
-    config = {
-        "model": model.alias,
-        "spec": model.spec,
-        **{f"model.{name}": value for name, value in model.fingerprint.items()},
-        "run": record.run,
-        "finished": record.finished,
-        "limit": str(record.limit or "none"),
-        "epochs": str(record.epochs),
-        "python": record.runtime.python,
-        **{f"version.{name}": version for name, version in record.runtime.packages.items()},
-    }
-    headlines = []
-    for item in record.items:
-        if item.model != alias or not item.scorers or item.control:
-            continue
-        headline = item.scorers[0].name
-        for metric in item.metrics:
-            scalars |= _numbers(f"{item.eval}/{metric_key(metric, headline)}", metric)
-        hashes = {name: item.hashes[name] for name in ("input_hash", _SCORE_HASH) if name in item.hashes}
-        config |= {f"{item.eval}/{name}": value for name, value in hashes.items()}
-        config |= {f"{item.eval}/signature/{scorer.name}": scorer.signature for scorer in item.scorers}
-        if first := next((metric for metric in item.metrics if metric.scorer == headline and not metric.group), None):
-            headlines.append(Headline(item.eval, item.dataset, item.protocol, first, item.hashes))
-    for suite in record.suites:
-        if suite.model == alias:
-            for metric in suite.metrics:
-                scalars |= _numbers(f"suite:{suite.name}/{metric_key(metric, suite.scorers[0].name)}", metric)
-    (step,) = steps([Names(alias, model.spec, record.run)], by_words)
-    return ExportedModel(
-        record.run, alias, step, run_verdict(record).word, scalars, config, headlines, folder, record.finished
-    )
-
-
-def _numbers(name: str, metric: MetricRecord) -> dict[str, float]:
-    """Value, interval and n behind ``name``; nothing for what is no number."""
-    if metric.value is None:
-        return {}
-    numbers = {"value": metric.value, "lower": metric.lower, "upper": metric.upper, "n": float(metric.n)}
-    return {f"{name}/{of}": number for of, number in numbers.items() if number is not None}
-
-
-# Where to
 
 
 @dataclass(frozen=True)
@@ -166,7 +65,8 @@ class Destination:
         try:
             return self.exporter.export(model, self.place, self.options)
         except Exception as error:
-            reason = _CREDENTIALS.sub("", " ".join(f"{type(error).__name__}: {error}".split()))[:_LONGEST_REASON]
+            kind = "" if isinstance(error, AudiobenchError) else f"{type(error).__name__}: "
+            reason = _CREDENTIALS.sub("", " ".join(f"{kind}{error}".split()))[:_LONGEST_REASON]
             raise InfrastructureError(f"{model.name} was not exported to {self.text}: {reason}") from error
 
 
@@ -187,8 +87,10 @@ def destination(text: str) -> Destination:
         raise UsageError(f"{kind} has no option {strange!r}; {nearest(strange, known)}")
     if (attach := options.get("attach", ATTACH[0])) not in ATTACH:
         raise UsageError(f"attach={attach[:40]} is not one of {', '.join(ATTACH)}")
-    if missing := missing_library({exporter.library: exporter.extra}):
+    if missing := missing_library(dict.fromkeys(exporter.libraries, exporter.extra)):
         raise UsageError(f"{kind}: {missing}")
+    if exporter.check:
+        exporter.check(place, options)
     return Destination(exporter, place, options, text.strip())
 
 
@@ -336,12 +238,12 @@ def _model_card(model: ExportedModel, place: str, options: Mapping[str, str]) ->
 def _metric_arguments(one: Headline) -> dict[str, Any]:
     metric = one.metric
     interval = {"lower": metric.lower, "upper": metric.upper, "n": metric.n}
-    return {**interval, "signature": metric.signature or "", _SCORE_HASH: one.hashes.get(_SCORE_HASH, "")}
+    return {**interval, "signature": metric.signature or "", SCORE_HASH: one.hashes.get(SCORE_HASH, "")}
 
 
 def _is_ours(result: EvalResult) -> bool:
     """Whether an earlier export wrote it; what others say of the same data set stays."""
-    return _SCORE_HASH in (result.metric_args or {})
+    return SCORE_HASH in (result.metric_args or {})
 
 
 def _cell(text: str) -> str:
@@ -362,7 +264,7 @@ class Exporter(NamedTuple):
     """One kind of place, and the client that writes there."""
 
     export: Callable[[ExportedModel, str, Mapping[str, str]], str]
-    library: str
+    libraries: Sequence[str]
     extra: str
     place: str
     options: Sequence[str]
@@ -370,28 +272,41 @@ class Exporter(NamedTuple):
     """Where its client finds what it logs in with."""
     place_may_be_empty: bool = False
     of_one_model: bool = False
+    check: Callable[[str, Mapping[str, str]], None] | None = None
+    """Raises UsageError for a place or an option that is none, before anything is measured."""
 
 
 EXPORTERS: Mapping[str, Exporter] = {
-    "wandb": Exporter(_wandb, "wandb", "wandb", "[ENTITY/]PROJECT", ("attach", "id"), "the client reads WANDB_API_KEY"),
+    "wandb": Exporter(
+        _wandb, ["wandb"], "wandb", "[ENTITY/]PROJECT", ("attach", "id"), "the client reads WANDB_API_KEY"
+    ),
     "mlflow": Exporter(
         _mlflow,
-        "mlflow",
+        ["mlflow"],
         "mlflow",
         "[URI]",
         ("attach", "experiment", "id"),
         "write mlflow: alone, and the address into MLFLOW_TRACKING_URI",
         place_may_be_empty=True,
     ),
-    "tensorboard": Exporter(_tensorboard, "tensorboard", "tensorboard", "FOLDER", (), "it writes into a folder"),
+    "tensorboard": Exporter(_tensorboard, ["tensorboard"], "tensorboard", "FOLDER", (), "it writes into a folder"),
     "model-card": Exporter(
         _model_card,
-        "huggingface_hub",
+        ["huggingface_hub"],
         "push",
         "README.md",
         ("name", "task", "url"),
         "it writes into a file",
         of_one_model=True,
+    ),
+    "dataset": Exporter(
+        run_dataset.write,
+        ["huggingface_hub", "pyarrow"],
+        "fetch",
+        "OWNER/NAME",
+        ("attach", "private"),
+        "the client reads HF_TOKEN",
+        check=run_dataset.check,
     ),
 }
 """By the names that ``--to`` and ``--ab-export`` take."""

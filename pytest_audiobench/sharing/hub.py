@@ -11,7 +11,7 @@ from __future__ import annotations
 import glob
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -37,7 +37,7 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _CONFLICT = (409, 412)
 _LONGEST_REASON = 200
 _WORDS: Mapping[RepoKind, str] = {"dataset": "data set", "space": "Space"}
-_OPTIONS = {"data set": "--repo", "Space": "--space"}
+_OPTIONS: Mapping[RepoKind, str] = {"dataset": "--repo", "space": "--space"}
 _LOG_IN = "log in by hf auth login, or set HF_TOKEN"
 
 
@@ -71,11 +71,12 @@ class HubFile(NamedTuple):
 class Hub:
     """Data sets, or with ``kind`` "space" Spaces, on the hub that huggingface_hub is set up for.
 
-    ``token`` goes before the one that the library would find.
+    ``token`` goes before the one that the library would find; ``named_by`` is the option that names the repository.
     """
 
-    def __init__(self, token: str | None = None, kind: RepoKind = "dataset") -> None:
+    def __init__(self, token: str | None = None, kind: RepoKind = "dataset", named_by: str = "") -> None:
         self._api, self._token, self._kind = hub_api("push", token), token, kind
+        self._named_by = named_by or _OPTIONS[kind]
 
     @property
     def address(self) -> str:
@@ -121,17 +122,20 @@ class Hub:
             except EntryNotFoundError:
                 return
 
-    def commit(self, repo: str, path: str, content: bytes, parent: str, message: str) -> None:
-        """Add or replace one file in one commit upon ``parent``: whole or not at all.
+    def commit(
+        self, repo: str, files: Mapping[str, bytes | Path], parent: str, message: str, deleted: Sequence[str] = ()
+    ) -> None:
+        """Add or replace ``files``, and remove the ``deleted``, in one commit upon ``parent``: whole or not at all.
 
         Raises :class:`Conflict` where ``parent`` is no longer the newest.
         """
-        from huggingface_hub import CommitOperationAdd
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-        with self._judged(f"writing {path} to {repo}"):
+        with self._judged(f"writing {next(iter(files)) if len(files) == 1 else f'{len(files)} files'} to {repo}"):
+            added = [CommitOperationAdd(path_in_repo=path, path_or_fileobj=content) for path, content in files.items()]
             self._api.create_commit(
                 repo,
-                [CommitOperationAdd(path_in_repo=path, path_or_fileobj=content)],
+                [*added, *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted)],
                 repo_type=self._kind,
                 commit_message=message,
                 parent_commit=parent,
@@ -165,7 +169,7 @@ class Hub:
         except (FatalError, TemporaryHubError, GeneratorExit):
             raise
         except Exception as error:
-            raise _judged(error, doing, self.address, _WORDS[self._kind], self._token) from None
+            raise _judged(error, doing, self.address, _WORDS[self._kind], self._named_by, self._token) from None
 
 
 def blob_of(content: bytes) -> tuple[str, str]:
@@ -192,6 +196,14 @@ def hub_api(extra: str, token: str | None = None) -> HfApi:
     return huggingface_hub.HfApi(library_name="pytest-audiobench", token=token or hub_token())
 
 
+def check_token() -> None:
+    """Raises UsageError where there is no token, without asking the hub whether it knows it."""
+    from huggingface_hub import get_token
+
+    if not (hub_token() or get_token()):
+        raise UsageError(f"there is no token for the hub: {_LOG_IN}")
+
+
 def _raise_passing(response: Any) -> None:
     if response.status_code in _PASSING:
         if (wait_s := _asked_wait(response.headers)) is not None and wait_s > MOST_WAIT_S:
@@ -213,13 +225,15 @@ def _asked_wait(headers: Any) -> float | None:
         return None
 
 
-def _judged(error: Exception, doing: str, address: str, kind: str, token: str | None) -> Exception:
+def _judged(error: Exception, doing: str, address: str, kind: str, option: str, token: str | None) -> Exception:
     """What ``error``, met while ``doing`` something, is to us."""
     from huggingface_hub import errors
 
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return UsageError("huggingface_hub is offline (HF_HUB_OFFLINE=1): unset it, or push with --dry-run")
+        return UsageError(
+            "huggingface_hub is offline (HF_HUB_OFFLINE=1): unset it" + ", or push with --dry-run" * (option != "--to")
+        )
     if isinstance(error, errors.LocalTokenNotFoundError):
         return UsageError(f"there is no token for {address}: {_LOG_IN}")
     if isinstance(error, errors.HFValidationError):
@@ -227,7 +241,7 @@ def _judged(error: Exception, doing: str, address: str, kind: str, token: str | 
     if status in _CONFLICT:
         return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
     if status is not None:
-        return FatalError(f"{doing}: {_refusal(status, kind)}{_error_text(error, token)}")
+        return FatalError(f"{doing}: {_refusal(status, kind, option)}{_error_text(error, token)}")
     # httpx's errors by their library's name, since that differs between versions.
     if isinstance(error, OSError) or "TransportError" in {kind.__name__ for kind in type(error).__mro__}:
         return TemporaryHubError(f"{doing}: the connection to {address} failed ({type(error).__name__})")
@@ -236,15 +250,13 @@ def _judged(error: Exception, doing: str, address: str, kind: str, token: str | 
     )
 
 
-def _refusal(status: int, kind: str) -> str:
+def _refusal(status: int, kind: str, option: str) -> str:
     if status == 401:
         return f"the hub does not know the token (reply 401): {_LOG_IN}"
     if status == 403:
-        return (
-            f"the token may not do this (reply 403): give it the right to write there, or name another {_OPTIONS[kind]}"
-        )
+        return f"the token may not do this (reply 403): give it the right to write there, or name another {option}"
     if status == 404:
-        return f"there is no such {kind}, or the token may not see it (reply 404): correct {_OPTIONS[kind]}"
+        return f"there is no such {kind}, or the token may not see it (reply 404): correct {option}"
     return f"the hub refused it (reply {status})"
 
 

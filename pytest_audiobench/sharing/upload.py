@@ -76,5 +76,5 @@ def _commit(content: bytes, where: UploadTarget, hub: Hub) -> bool:
     if there is not None and not where.overwrite:
         raise FatalError(f"{where.repo} has a submission of this run already, at {where.path}: --overwrite replaces it")
     run = where.path.rpartition("/")[2][:12]
-    hub.commit(where.repo, where.path, content, head.commit, f"Submit {where.path.split('/')[1]} run {run}")
+    hub.commit(where.repo, {where.path: content}, head.commit, f"Submit {where.path.split('/')[1]} run {run}")
     return True

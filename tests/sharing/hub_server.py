@@ -153,6 +153,8 @@ def _handler(hub):
                 return self._reply(200, {"type": "user", "name": "ada"})
             if path == "/api/repos/create":
                 return self._create(json.loads(body))
+            if path == "/api/validate-yaml":
+                return self._reply(200, {"errors": [], "warnings": []})
             name = _repo_of(path)
             if name not in hub.repos:
                 return self._reply(404, {"error": "Repository not found"}, X_Error_Code="RepoNotFound")
@@ -214,7 +216,9 @@ def _handler(hub):
                 for line in lines
                 if line["key"] == "file"
             }
-            own.commits.append({**own.commits[-1], **files})
+            removed = {line["value"]["path"] for line in lines if line["key"] == "deletedFile"}
+            kept = {path: content for path, content in own.commits[-1].items() if path not in removed}
+            own.commits.append({**kept, **files})
             if fault and fault.what == "lost":
                 return self._cut()
             sha = own.shas()[-1]
