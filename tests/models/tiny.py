@@ -349,8 +349,11 @@ def voxtral(folder: Path) -> None:
     from transformers.tokenization_mistral_common import MistralCommonBackend
 
     torch.manual_seed(0)
-    _tekken(folder / "tekken.json")
-    tokenizer = MistralCommonBackend.from_pretrained(str(folder))
+    # In a folder of its own: some releases of transformers do not save a tokenizer over the file that it was read from.
+    made = folder / "tokenizer"
+    made.mkdir()
+    _tekken(made / "tekken.json")
+    tokenizer = MistralCommonBackend.from_pretrained(str(made))
     config = VoxtralConfig(
         audio_config={
             **TOWER,

@@ -93,7 +93,7 @@ class ClapClassifier(Engine):
         inputs = extractor(list(clips), sampling_rate=self.setup.rate_hz, return_tensors="pt")
         # No clip is longer than the window here, yet a fusing extractor calls one of them long, at random.
         inputs["is_longer"] = torch.zeros_like(inputs["is_longer"])
-        return _embeddings(self.model.get_audio_features(**self.on_device(inputs)))
+        return self.model.get_audio_features(**self.on_device(inputs)).pooler_output
 
     def _choice(self, request: Request, sound: Any) -> Response:
         near = torch.stack([self._text(self._template.format(name)) for name in _option_texts(request)]) @ sound
@@ -104,13 +104,8 @@ class ClapClassifier(Engine):
         if text not in self._texts:
             inputs = self.processor.tokenizer(text, return_tensors="pt", truncation=True)
             inputs.pop("token_type_ids", None)
-            self._texts[text] = _embeddings(self.model.get_text_features(**self.on_device(inputs)))[0]
+            self._texts[text] = self.model.get_text_features(**self.on_device(inputs)).pooler_output[0]
         return self._texts[text]
-
-
-def _embeddings(features: Any) -> Any:
-    """Embeddings of length one: transformers 5 wraps them, 4 returns them as they are."""
-    return getattr(features, "pooler_output", features)
 
 
 def choice_by_score(request: Request, scores: Sequence[float]) -> Response:
