@@ -79,7 +79,10 @@ def tried(call: Callable[[], T], *, first: bool = False) -> T:
         if failure.wait_s is not None and failure.wait_s > _MOST_WAIT_S:
             raise InfrastructureError(f"{failure}, and asks to be left alone for {failure.wait_s:.0f} s: try later")
         time.sleep(_FIRST_WAIT_S * 2**number if failure.wait_s is None else failure.wait_s)
-    raise InfrastructureError(f"{failure}, {number + 1} times in a row: try again later; what has arrived is kept")
+    raise InfrastructureError(
+        f"{failure}, {number + 1} times in a row: try again later (what has arrived is kept), or bring "
+        "the files from another machine and give their folder by --from"
+    )
 
 
 def download(file: Path, where: str, opener: Opener, count: Count) -> None:

@@ -16,8 +16,10 @@ from pytest_audiobench.report.formatting import (
     Tone,
     counted,
     cut_in_the_middle,
+    interval_text,
     parse_rate_text,
     printable,
+    value_text,
 )
 from pytest_audiobench.report.verdict import is_alarm
 
@@ -41,12 +43,16 @@ class SuiteRow(NamedTuple):
 
 
 def suite_rows(run: RunRecord) -> list[SuiteRow]:
-    """A row for each metric that leads evals of a suite: of all their samples, of the clean clips where it has
-    perturbations, or the range of the evals where neither is; with the first the worst of their verdicts. Of one suite
+    """A row for each metric that leads evals of a suite: of all their samples, of the clean clips and of the mean over
+    perturbations where it has any, or the range of the evals where neither is; with the first the worst of their verdicts. Of one suite
     alone a row for each eval goes before, where no table of perturbations has them.
     """
     pooled = {(suite.name, suite.model): view_model.leading(suite.blocks[0]) for suite in view_model.suites(run)}
-    perturbed = {(suite.name, suite.model) for suite in run.suites if suite.perturbations}
+    perturbed = {
+        (suite.name, suite.model): {each.metric: each for each in reversed(suite.perturbations)}
+        for suite in run.suites
+        if suite.perturbations
+    }
     clean = {
         (item.eval, item.model) for item in run.items if not item.perturbation or item.perturbation.name == "clean"
     }
@@ -84,6 +90,10 @@ def suite_rows(run: RunRecord) -> list[SuiteRow]:
             mark, name, alias, verdict = head
             rows.append(SuiteRow((mark, name, alias, *numbers, verdict), tone))
             head, tone = ("", "", "", ""), "plain"
+            if summary := perturbed.get((suite, model), {}).get(metric):
+                value = value_text(summary.mean.value, summary.unit)
+                interval = _bracketed(interval_text(summary.mean, summary.unit))
+                rows.append(SuiteRow(("", "", "", f"{metric} (mean)", value, interval, "", "", ""), "plain"))
     return rows
 
 
