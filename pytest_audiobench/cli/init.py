@@ -71,14 +71,16 @@ def run(args: argparse.Namespace) -> int:
     files = {target: _eval_text(target, title, own), _GATE: _rules_text(target, own)}
     if args.ci:
         files[_WORKFLOW] = _workflow_text(target)
+    # Rules that are there already are of other evals, and are refused with this one.
+    rules = "" if _GATE.exists() else f" --ab-config={_GATE}"
     said = ["would be written:" if args.dry_run else "written:"]
     said += [f"  {_put(file, text, args.dry_run)}" for file, text in files.items()]
     said += [f"  {line}" for line in _ignore(args.dry_run)]
     lines = [wrapped(title), *labelled(own.notes), *said]
-    lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target} --ab-config={_GATE}"]
-    lines += [f"  pytest {target} --ab-config={_GATE} --ab-model=hf:FOLDER"]
+    lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target}{rules}"]
+    lines += [f"  pytest {target}{rules} --ab-model=hf:FOLDER"]
     if args.ci:
-        lines += ["the workflow wants MODEL in it set, and a baseline of a run in git:"]
+        lines += ["the workflow needs OWNER, TAG and the model filled in, and a baseline of a run in git:"]
         lines += ["  audiobench baseline update last --out baselines/main.json"]
     print("\n".join(lines))
     return 0
@@ -156,7 +158,7 @@ def _workflow_text(target: Path) -> str:
     package = Path(__file__).resolve().parents[1]
     files = (folder / "examples/ci/audiobench.yml" for folder in (package, package.parent))
     text = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
-    return text.replace("pytest evals ", f"pytest {target.as_posix()} --ab-config={_GATE} ")
+    return text.replace("args: evals ", f"args: {target.as_posix()} --ab-config={_GATE} ")
 
 
 def _put(file: Path, text: str, dry_run: bool) -> str:

@@ -44,8 +44,8 @@ class SuiteRow(NamedTuple):
 
 def suite_rows(run: RunRecord) -> list[SuiteRow]:
     """A row for each metric that leads evals of a suite: of all their samples, of the clean clips and of the mean over
-    perturbations where it has any, or the range of the evals where neither is; with the first the worst of their verdicts. Of one suite
-    alone a row for each eval goes before, where no table of perturbations has them.
+    perturbations where it has any, or the range of the evals where neither is; with the first the worst of their
+    verdicts. Of one suite alone a row for each eval goes before, where no table of perturbations has them.
     """
     pooled = {(suite.name, suite.model): view_model.leading(suite.blocks[0]) for suite in view_model.suites(run)}
     perturbed = {

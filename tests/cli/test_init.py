@@ -186,11 +186,12 @@ def test_rules_a_workflow_and_what_git_ignores_are_written_where_they_are_not(he
     }
     own = Path(".github/workflows/audiobench.yml").read_text()
     source = (Path(__file__).parents[2] / "examples/ci/audiobench.yml").read_text()
-    assert "pytest pets.audiobench.toml --ab-config=gate.toml --ab-model" in own
+    assert "args: pets.audiobench.toml --ab-config=gate.toml --ab-require=all\n" in own
     assert own.replace("pets.audiobench.toml --ab-config=gate.toml", "evals") == source
     Path("gate.toml").write_text("mine")
     said = init(capsys, "pets", "--ci", "--output", "again.audiobench.toml")
     assert "  gate.toml: there already, and left as it is\n" in said
+    assert "  pytest again.audiobench.toml\n" in said
     assert Path("gate.toml").read_text() == "mine"
     assert Path(".gitignore").read_text().count(".audiobench/") == 1
 
