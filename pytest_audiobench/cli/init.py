@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target}{rules}"]
     lines += [f"  pytest {target}{rules} --ab-model=hf:FOLDER"]
     if args.ci:
-        lines += ["the workflow needs OWNER, TAG and the model filled in, and a baseline of a run in git:"]
+        lines += ["the workflow needs OWNER, TAG and the model, and a baseline in git:"]
         lines += ["  audiobench baseline update last --out baselines/main.json"]
     print("\n".join(lines))
     return 0
