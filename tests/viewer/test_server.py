@@ -138,7 +138,9 @@ def test_a_run_itself_is_shown_as_the_only_one(folder: Path) -> None:
 
 def test_the_verb_prints_its_address_and_ends_with_an_interrupt(folder: Path) -> None:
     command = [sys.executable, "-m", "pytest_audiobench.cli", "view", str(folder), "--port=0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Where the tests run in the background of a shell, interrupts are ignored, and children inherit that.
+    heeded = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeded)
     try:
         address = process.stdout.readline().strip() if process.stdout else ""
         assert address.startswith("http://127.0.0.1:")
@@ -146,7 +148,7 @@ def test_the_verb_prints_its_address_and_ends_with_an_interrupt(folder: Path) ->
         again = subprocess.run([*command[:-1], f"--port={port}"], capture_output=True, text=True, check=False)
         assert (again.returncode, "choose another with --port" in again.stderr) == (4, True), again.stderr
         process.send_signal(signal.SIGINT)
-        assert process.communicate() == ("", "Ctrl-C ends it\n")
+        assert process.communicate(timeout=60) == ("", "Ctrl-C ends it\n")
         assert process.returncode == 0
     finally:
         process.kill()
