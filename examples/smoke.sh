@@ -10,7 +10,7 @@ folder=${1:-results/smoke-$(date +%Y%m%d-%H%M%S)}
 case $folder in /*) ;; *) folder=$PWD/$folder ;; esac
 cd "$(dirname "$0")/.."
 if [ -e "$folder" ] && [ -n "$(ls -A "$folder")" ]; then
-    echo "$folder is there already and not empty: name a new folder" >&2
+    echo "$folder already exists and is not empty: name a new folder" >&2
     exit 2
 fi
 mkdir -p "$folder"

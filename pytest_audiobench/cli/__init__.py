@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "look": ("view", "inspect", "compare", "table", "track", "published"),
     "gate": ("baseline", "calibrate", "power", "comment"),
     "score again": ("score", "conformance", "audit", "verify", "study", "setup-spice"),
-    "share": ("push", "leaderboard"),
+    "share": ("push", "leaderboard", "export"),
     "data": ("fetch", "packs", "mix", "soundscape", "prompts", "schema"),
 }
 """The verbs as the help shows them; one that is in no group stands at its end."""

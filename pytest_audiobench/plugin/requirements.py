@@ -365,7 +365,7 @@ def asking_failure(result: Result, allowed: int) -> str:
     allow = f", or allow them with --ab-max-errors={failed}" if result.errors < asked else ""
     return (
         f"{own} of {asked} samples{further} could not be asked "
-        f"({record.errors[0].sample_id}: {record.errors[0].message}); mend them{allow}"
+        f"({record.errors[0].sample_id}: {record.errors[0].message}); fix them{allow}"
     )
 
 

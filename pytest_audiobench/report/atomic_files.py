@@ -23,8 +23,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """A binary file that takes the place of ``path`` when the block ends well, and is removed when it does not.
 
     It lies in the same folder, since a rename is whole only within one file system. Two writers of one
-    path do not mix: the later rename wins.
+    path do not mix: the later rename wins. A device, such as /dev/null or a pipe, is written to as it is.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as device:
+            yield device
+        return
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}{TEMPORARY}")
     try:
         with temporary.open("xb") as file:

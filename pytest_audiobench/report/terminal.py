@@ -44,6 +44,7 @@ _FEW = 8
 """Evals up to which each is shown in full: their figures are what such a run is for."""
 
 _MOST = 10
+_MOST_PUBLISHED = 24
 """Lines on what failed, beyond which the page has the others."""
 
 _MANY_SKIPS = 3
@@ -85,6 +86,8 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
         lines[0] = (lines[0][0], "bold")
         if len({item.suite for item in measured}) == 1:  # whose tables are what the run is for
             lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
+        elif len(published := list(_published(run))) <= _MOST_PUBLISHED:
+            lines += [(text, "bold" if is_head else "") for text, is_head in published]
         lines.append(("", ""))
     elif measured:
         lines += _numbers(run, measured, width, several, is_whole=verbosity > 1 or len(measured) <= _FEW)
@@ -180,6 +183,10 @@ def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
         from pytest_audiobench.report import findings_tables
 
         yield from findings_tables.lines(run)
+    yield from _published(run)
+
+
+def _published(run: RunRecord) -> Iterator[tuple[str, bool]]:
     if any(item.published for item in run.items):
         from pytest_audiobench.report import published_values
 

@@ -109,7 +109,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if thresholds["fail"] or (failed and status == 1):
         return _FAILED, "See what failed and which answers were wrong."
     if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:
-        advice = "Nothing was shown either way: mend what is named, or run again where only the asking failed."
+        advice = "Nothing was shown either way: fix what is named, or run again where only the asking failed."
         return VERDICTS["not_comparable"], advice
     if record.unmeasured:
         more = len(record.unmeasured) - _MOST_UNMEASURED

@@ -193,7 +193,7 @@ def test_a_mean_over_labels_leaves_room_for_those_of_which_fewer_than_five_sampl
 def test_kappa_needs_five_samples_beyond_the_most_common_label() -> None:
     answers = single([("happy", "happy")] * 60 + [("sad", "sad")] * 4)
     assert metric_kind("cohen_kappa").estimate(answers, None).method == (
-        "no interval: 4 samples beyond the most common label, 5 needed"
+        "no interval: 4 samples above the most common label, 5 needed"
     )
 
 

@@ -116,7 +116,7 @@ def test_an_audit_of_copies_corrects_what_it_lists(mislabelled):
         ("id,reasons,reference\ntone-0,a,\n", 4, "unknown key 'reasons'"),
         ("eval,id,reason,reference\nother,tone-0,a,\n", 4, "its rows are of other"),
         ("id,reason,reference\ntone-99,a,\n", 1, "corrects 'tone-99', which tones does not have"),
-        ("id,reason,reference\ntone-0,a,12 Hz\n", 1, "none of its choices"),
+        ("id,reason,reference\ntone-0,a,12 Hz\n", 1, "not one of its choices"),
     ],
 )
 def test_a_file_that_corrects_nothing_or_something_else_is_refused(mislabelled, text, status, says):

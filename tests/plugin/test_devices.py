@@ -51,7 +51,6 @@ def test_workers_share_a_model_and_its_answers_with_a_run_that_has_none(evals, d
     assert model["device"] == alone["device"] == "cpu"
     assert model["shared"] is True
     assert alone["shared"] is False
-    result.stdout.fnmatch_lines(["device of one: cpu, shared by the workers"])
 
 
 def test_a_run_whose_answers_are_known_loads_nothing(evals):

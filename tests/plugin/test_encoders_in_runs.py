@@ -92,7 +92,7 @@ def test_the_encoder_of_the_command_line_counts_more_than_the_test_s_own_and_the
     ("spec", "sentence"),
     [
         ("alphabt", "no text encoder is called 'alphabt'; did you mean 'alphabet'?"),
-        ("folder:nowhere", "/nowhere is no folder"),
+        ("folder:nowhere", "/nowhere is not a folder"),
         ("folder:data", "/data holds no model of sentence-transformers or model2vec"),
         ("folder:model", "holds a model of model2vec, which is not installed: pip install model2vec"),
     ],

@@ -73,7 +73,7 @@ def test_answers_that_cannot_be_read_raise_an_alarm_with_three_of_them_and_the_l
     result = digits.run("-k", "not silenced", model="spell:it")
     assert result.ret == 0
     text = " ".join(line.strip() for line in result.outlines)
-    assert "Alarm: 20 of 20 answers could not be read (20 unparsed), so accuracy tells nothing" in text
+    assert "Alarm: 20 of 20 answers could not be read (20 unparsed), so accuracy says nothing" in text
     assert text.count("<b>or so or so") == 3
     assert "expected was one of the labels 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 (digits)" in text
     assert not any("\x1b" in line for line in result.outlines)

@@ -156,7 +156,7 @@ def test_the_page_shows_each_block_as_a_table(runs: Any, opened: Any) -> None:
     page = opened(write_page(runs.reports / "run", record))
     section = page.page.locator("#comparison")
     assert section.locator("h3").all_inner_texts()[1] == "control, compared with the answer to the clean clip"
-    assert section.locator("table").nth(1).locator("th[scope=col]").all_inner_texts()[-1] == "reliance"
+    assert section.locator("table").nth(1).locator("th[scope=col]").all_inner_texts()[-1] == "audio reliance"
     section.locator("summary", has_text="What the columns hold").click()
     section.get_by_text("what the audio adds").first.wait_for()
     assert page.complaints == []

@@ -55,3 +55,8 @@ def test_a_report_is_readable_as_any_other_new_file(tmp_path: Path) -> None:
     write_text(tmp_path / "report", "x")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("ordinary", "report")]
     assert modes[0] == modes[1]
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    write_text(Path(os.devnull), "gone")
+    assert Path(os.devnull).is_char_device()

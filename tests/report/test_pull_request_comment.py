@@ -110,7 +110,7 @@ def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
     text = comment(load_run(folder)).replace("\\", "")
     told = "no regression line was compared with the baseline; 1 threshold failed; 1 eval failed otherwise"
     assert text.splitlines()[0] == f"## ✗ audiobench: failed – {told}"
-    assert "- ✗ **digits** accuracy &#62;= 0.9: fail: 0.5 is not &#62;= 0.9" in text
+    assert "- ✗ **digits** accuracy &#62;= 0.9: 0.5 is not &#62;= 0.9" in text
     assert "- ✗ **emotion** lost" in text
 
 

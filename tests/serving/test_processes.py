@@ -44,7 +44,7 @@ def test_other_machines_need_a_token():
         (["hf:/nowhere/at/all"], "/nowhere/at/all does not exist"),
         (["baseline:chance", "--token", ""], "the token is empty"),
         (["baseline:chance", "--port", "70000"], "is not a port"),
-        (["baseline:chance", "--allow-files", "/nowhere"], "/nowhere is no folder"),
+        (["baseline:chance", "--allow-files", "/nowhere"], "/nowhere is not a folder"),
         (["baseline:chance", "--max-queue", "-1"], "--max-queue at 0"),
     ],
 )

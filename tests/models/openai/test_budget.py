@@ -20,7 +20,7 @@ def test_requests_are_counted_exactly_and_no_further(tmp_path):
     budget = Budget(tmp_path, max_requests=2)
     assert budget.reserve(0)
     assert budget.reserve(0)
-    with pytest.raises(FatalError, match=r"--ab-max-requests=2 is reached: 2 requests were sent.*is kept"):
+    with pytest.raises(FatalError, match=r"--ab-max-requests=2 is reached: 2 requests were sent.*are kept"):
         budget.reserve(0)
 
 

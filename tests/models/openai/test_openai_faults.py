@@ -104,7 +104,7 @@ def test_a_storm_of_429_slows_the_asking_down_and_loses_nothing(peer, model_at, 
 
 def test_429_without_end_ends_the_asking_with_one_sentence(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"error": {"message": "slow down"}}, 429)
-    end = r"127\.0\.0\.1:\d+/v1 says 429: slow down.*patience_s=0\.5.*run again to go on"
+    end = r"127\.0\.0\.1:\d+/v1 says 429: slow down.*patience_s=0\.5.*run again to continue"
     with pytest.raises(FatalError, match=end):
         model_at(peer, patience_s="0.5").ask(asks(6))
 
@@ -341,7 +341,7 @@ def test_without_a_stream_no_first_token_is_told(peer, model_at, asks):
 STREAMS = {
     "no JSON": (b"data: {\n\n", "not JSON"),
     "an error": (b'data: {"error": {"message": "out of memory"}}\n\n', "out of memory"),
-    "a number for text": (b'data: {"choices": [{"delta": {"content": 5}}]}\n\n', "no text"),
+    "a number for text": (b'data: {"choices": [{"delta": {"content": 5}}]}\n\n', "not text"),
     "a number for a chunk": (b"data: 5\n\n", "other than objects"),
     "no chunk": (b"data: [DONE]\n\n", "no choices"),
 }

@@ -256,7 +256,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(folder):
         ('[describe]\nuse = "baseline:nobody"\n[fuse]\nuse = "template"', "no baseline 'nobody'"),
         ('[describe]\nuse = "python:nowhere:f"\n[fuse]\nuse = "template"', "cannot be imported"),
         ('[describe]\nuse = "python:parts:f"\n[fuse]\nuse = "template"', "has no function 'f'"),
-        ('[describe]\nuse = "pipeline:other.toml"\n[fuse]\nuse = "template"', "no part of another"),
+        ('[describe]\nuse = "pipeline:other.toml"\n[fuse]\nuse = "template"', "not part of another"),
         (PIPELINE.replace("voices", 'voices"\nvoices = "nowhere'), "nowhere has no model.safetensors"),
         ("[fuse", "not TOML"),
     ],
