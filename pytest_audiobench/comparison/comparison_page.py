@@ -30,7 +30,7 @@ from pytest_audiobench.report.page.html import escaped_json
 LAYOUT = Layout(
     "compare.html",
     ("base.css", "numbers.css", "samples.css", "track.css"),
-    ("elements.js", "plots.js", "theme.js", "compare.js"),
+    ("elements.js", "sections.js", "saving.js", "plots.js", "theme.js", "compare.js"),
 )
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

@@ -53,7 +53,7 @@ def check(place: str, options: Mapping[str, str]) -> None:
     if options.get("attach") == "report":
         raise UsageError("a data set has no page: attach=answers adds the samples, and the metrics are always written")
     if options.get("private", "yes") not in ("yes", "no"):
-        raise UsageError(f"private={options['private'][:40]} is none of yes, no")
+        raise UsageError(f"private={options['private'][:40]} is not one of yes, no")
     if _is_folder(place):
         return
     if not is_repo(place):

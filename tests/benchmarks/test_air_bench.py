@@ -157,7 +157,7 @@ def run(whole, forks):
 
 @pytest.fixture(scope="module")
 def by_first(run):
-    return run("first", "--ab-judge=judge:first")
+    return run("first", "--ab-judge=judge:first", "-v")
 
 
 def metric(owner, scorer, name="accuracy", **group):

@@ -95,7 +95,7 @@ UNKNOWN = [*ROWS[:-1], {**ROWS[-1], "output": "unicorn"}]
     [
         ({"keep": 0.9}, "shard_esc50.parquet: not a whole Parquet file"),
         ({"count": 400}, f"shard*.parquet has {len(ROWS)} rows of beans_zero/esc50, which has 400; fetch it again"),
-        ({"rows": UNKNOWN}, f"sample '{ROWS[-1]['id']}': its truth 'unicorn' is not one of the task's labels (dog, "),
+        ({"rows": UNKNOWN}, f"sample '{ROWS[-1]['id']}': its truth 'unicorn' is not one of its labels (dog, "),
     ],
     ids=["cut", "count", "label"],
 )

@@ -175,7 +175,7 @@ def test_a_failed_threshold_shows_its_table_and_no_traceback(gated):
     covered = next(m["value"] for m in poor["metrics"] if m["name"] == "coverage" and not m["group"])
     interval = f"[{metric['lower']:.3f}, {metric['upper']:.3f}]"
     row = ["accuracy", f"{metric['value']:.3f}", interval, ">= 0.9", "80", f"{100 * covered:.1f} %", "fail"]
-    assert re.search(r"^\s*metric +value +interval +threshold +n +coverage +verdict$", gated.shown, re.MULTILINE)
+    assert re.search(r"^\s*metric +value +interval +n +parse rate +threshold +verdict$", gated.shown, re.MULTILINE)
     assert re.search(" +".join(map(re.escape, row)), gated.shown), gated.shown
     assert "Traceback" not in gated.shown
     assert not re.search(r"\.py:\d+", gated.shown)

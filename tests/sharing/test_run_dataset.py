@@ -175,7 +175,7 @@ def test_an_upload_that_fails_is_one_sentence_without_the_token(main_run, audiob
     [
         ("dataset:logs", "write dataset:OWNER/NAME, or dataset:./FOLDER"),
         ("dataset:./logs,attach=report", "attach=answers adds the samples"),
-        ("dataset:./logs,private=maybe", "private=maybe is none of yes, no"),
+        ("dataset:./logs,private=maybe", "private=maybe is not one of yes, no"),
         (f"dataset:{REPO}", "there is no token for the hub: log in by hf auth login, or set HF_TOKEN"),
     ],
 )

@@ -42,7 +42,7 @@
         letters))));
   }
 
-  const HEADS = [["Eval and metric"], [""], ["Value", true], ["Interval", true], ["n", true], ["Parse rate", true], ["Drop", true], ["Interval", true], ["Worse / better", true], ["Pairs", true], ["Sees", true], ["Verdict"]];
+  const HEADS = [["Eval and metric"], [""], ["Value", true], ["Interval", true], ["n", true], ["Parse rate", true], ["Drop", true], ["Interval", true], ["Worse / better", true], ["Pairs", true], ["MDE", true], ["Verdict"]];
 
   function lineRows(line) {
     return line.sides.map((side, place) => {
