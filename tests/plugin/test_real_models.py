@@ -173,8 +173,8 @@ def test_a_failed_threshold_shows_its_table_and_no_traceback(gated):
     poor = gated.items()["poor"]
     metric = accuracy(poor)
     covered = next(m["value"] for m in poor["metrics"] if m["name"] == "coverage" and not m["group"])
-    interval = f"[{metric['lower']:.3f}, {metric['upper']:.3f}]"
-    row = ["accuracy", f"{metric['value']:.3f}", interval, ">= 0.9", "80", f"{100 * covered:.1f} %", "fail"]
+    interval = f"[{100 * metric['lower']:.1f} to {100 * metric['upper']:.1f}]"
+    row = ["accuracy", f"{100 * metric['value']:.1f} %", interval, "80", f"{100 * covered:.1f} %", ">= 0.9", "fail"]
     assert re.search(r"^\s*metric +value +interval +n +parse rate +threshold +verdict$", gated.shown, re.MULTILINE)
     assert re.search(" +".join(map(re.escape, row)), gated.shown), gated.shown
     assert "Traceback" not in gated.shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +83,11 @@ def browser() -> Iterator[Any]:
 
 def wait_until(tab: Any, condition: str) -> None:
     """Wait for a condition of JavaScript. Playwright's own way evaluates a text, which the pages' policy forbids."""
+    error = pytest.importorskip("playwright.sync_api").Error
     for _ in range(1200):
-        if tab.evaluate(condition):
-            return
+        with suppress(error):  # the page may be left for another in the middle of it
+            if tab.evaluate(condition):
+                return
         tab.wait_for_timeout(50)
     raise AssertionError(f"{condition} did not come true")
 
