@@ -218,6 +218,8 @@ def _model_card(model: ExportedModel, place: str, options: Mapping[str, str]) ->
             task_type=options.get("task", "audio-text-to-text"),
             dataset_type=one.dataset or one.eval,
             dataset_name=one.eval,
+            # The Hub puts results of one type, configuration and split together, whatever they are called.
+            dataset_config=one.eval if one.dataset else None,
             metric_type=one.metric.name,
             metric_value=one.metric.value,
             metric_name=one.metric.name,

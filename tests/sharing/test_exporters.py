@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
@@ -156,6 +157,18 @@ def test_a_model_card_gets_the_results_beside_those_of_others(here):
     assert ours.metric_value == expected["own/digits/accuracy/value"]
     assert ours.metric_args["lower"] == expected["own/digits/accuracy/lower"]
     assert ours.metric_args["score_hash"] == item.hashes["score_hash"]
+
+
+def test_two_evals_of_one_data_set_are_two_results_of_the_card(here, tmp_path):
+    hub = pytest.importorskip("huggingface_hub")
+    run = load_run("step-2000")
+    [item] = run.record.items
+    twice = replace(run.record, items=[item, replace(item, eval="own/again")])
+    card = tmp_path / "README.md"
+    for _ in range(2):
+        exporters.destination(f"model-card:{card}").export(twice, run.folder)
+    results = hub.ModelCard.load(card).data.eval_results
+    assert [one.dataset_name for one in results] == ["own/digits", "own/again"]
 
 
 def test_what_fails_is_told_without_what_logs_in(here, capsys):
