@@ -220,6 +220,12 @@ def _choose_protocol(
     words = sum(len(answer.split()) * count for answer, count in answers.items()) / max(1, answers.total())
     few = 2 <= len(answers) <= _MOST_LABELS
     said = f"{len(answers):,} different answers of {len(samples):,} clips, {words:.1f} words each"
+    spellings: dict[str, list[str]] = {}
+    for answer in answers:
+        spellings.setdefault(answer.casefold(), []).append(answer)
+    if several := next((each for each in spellings.values() if len(each) > 1), None):
+        alike = " and ".join(map(repr, several[:2]))
+        said += f"; {len(spellings):,} but for capitals: {alike} are two classes, write them in one way"
     if any(sample.choices for sample in samples) and not of_classes:
         protocol, why = "multiple_choice", "rows have choices of their own"
     elif any(len(sample.truths) > 1 for sample in samples) or column.lower() in _CAPTIONS:

@@ -90,21 +90,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sounds(samples: Sequence[Sample]) -> str:
-    """How many clips there are, how long, and at which rates, by the headers of some."""
+    """How many clips there are, how long, and at which rates, by the headers of some. Raises UsageError."""
     from pytest_audiobench.cli._survey import LOOKED_AT
 
     clips = [clip for sample in samples for clip in sample.clips]
     step = max(1, len(clips) // LOOKED_AT)
-    headers = [header for clip in clips[::step] if (header := _header(clip))]
+    looked_at = {str(clip.source): _header(clip) for clip in clips[::step]}
+    headers = [header for header in looked_at.values() if header]
+    unread = [name for name, header in looked_at.items() if not header]
     if not headers:
-        return f"{len(clips):,} clips, of which none can be read"
+        raise UsageError(
+            f"none of the {len(clips):,} clips can be read, such as {unread[0]}: correct the paths, or name the column "
+            "of audio files by --audio"
+        )
     from pytest_audiobench.cli.describe import duration
 
     seconds = sum(length for length, _, _ in headers) / len(headers) * len(clips)
     rates = ", ".join(f"{rate:,} Hz" for rate in sorted({rate for _, rate, _ in headers}))
     channels = "mono" if {count for _, _, count in headers} == {1} else "some of several channels"
-    unread = len(clips[::step]) - len(headers)
-    wrong = f"; {unread} of {len(clips[::step])} cannot be read" if unread else ""
+    wrong = f"; {len(unread)} of {len(looked_at)} cannot be read, such as {unread[0]}" if unread else ""
     return f"{len(clips):,} clips, {'about ' if step > 1 else ''}{duration(seconds)}, {rates}, {channels}{wrong}"
 
 

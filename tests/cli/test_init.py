@@ -196,6 +196,22 @@ def test_rules_a_workflow_and_what_git_ignores_are_written_where_they_are_not(he
     assert Path(".gitignore").read_text().count(".audiobench/") == 1
 
 
+def test_labels_that_differ_in_capitals_alone_are_named(here, capsys):
+    sounds(*(f"own/{number}.wav" for number in range(8)))
+    rows = "".join(f"{number}.wav,{('dog', 'cat', 'Dog', 'cat')[number % 4]}\n" for number in range(8))
+    Path("own/labels.csv").write_text(f"file,label\n{rows}")
+    said = " ".join(init(capsys, "own").split())
+    assert "3 different answers of 8 clips" in said
+    assert "2 but for capitals: 'dog' and 'Dog' are two classes, write them in one way" in said
+
+
+def test_a_list_of_which_no_clip_can_be_read_is_refused(here, capsys):
+    sounds("own/1.wav")
+    Path("own/labels.csv").write_text("file,label\nwrong/1.wav,dog\nwrong/2.wav,cat\n")
+    assert "none of the 2 clips can be read, such as " in init(capsys, "own", code=4)
+    assert not Path("own.audiobench.toml").exists()
+
+
 def test_a_dry_run_writes_no_list_either(here, capsys):
     sounds("notes/1.wav")
     Path("notes/1.txt").write_text(WORDS[0])
@@ -222,5 +238,7 @@ def test_what_cannot_be_understood_is_said_in_a_sentence(here, capsys, files, ar
     Path("own").mkdir()
     for name, text in files.items():
         Path("own", name).write_text(text)
+    if "--protocol" in arguments:
+        sounds("own/x.wav")
     assert said in init(capsys, *arguments, code=4)
     assert list(here.glob("*.toml")) == []
