@@ -189,5 +189,6 @@ def test_a_protocol_with_perturbations_of_its_own_leads_beside_another(runs: Any
 def test_a_run_of_many_perturbed_evals_has_their_mean_and_their_table(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((20,) * 60, n=24))
     found = [line for line, _ in summary_lines(record, 100)]
-    assert re.match(r"noisy +mean accuracy +83\.5 % ", found[1])
+    assert re.match(r"noisy +accuracy \(clean\) +95\.8 % ", found[1])
+    assert re.match(r" +accuracy \(mean\) +83\.5 % ", found[2])
     assert sum("83.3 %" in line and "white" not in line for line in found) >= 60
