@@ -24,13 +24,13 @@ from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import axis_value, group_text, unit_text
-from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame
+from pytest_audiobench.report.page.frame import FIGURE_SCRIPTS, PLOT, Layout, encoded, page_frame
 from pytest_audiobench.report.page.html import escaped_json
 
 LAYOUT = Layout(
     "compare.html",
     ("base.css", "numbers.css", "samples.css", "track.css"),
-    ("elements.js", "sections.js", "saving.js", "plots.js", "theme.js", "compare.js"),
+    (*FIGURE_SCRIPTS, "compare.js"),
 )
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

@@ -14,13 +14,13 @@ from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
-from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame
+from pytest_audiobench.report.page.frame import FIGURE_SCRIPTS, PLOT, Layout, encoded, page_frame
 from pytest_audiobench.report.page.html import escaped_json
 
 LAYOUT = Layout(
     "track.html",
     ("base.css", "numbers.css", "samples.css", "track.css"),
-    ("elements.js", "sections.js", "saving.js", "plots.js", "theme.js", "track.js"),
+    (*FIGURE_SCRIPTS, "track.js"),
 )
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

@@ -42,6 +42,8 @@ SCRIPTS = (
     "start.js",
 )
 """One style and one script on the page, in this order."""
+FIGURE_SCRIPTS = ("elements.js", "sections.js", "saving.js", "plots.js", "theme.js")
+"""What a smaller page with figures needs before its own script: figures are saved, and drawn when they are opened."""
 
 
 @dataclass(frozen=True)
