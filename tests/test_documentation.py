@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -263,3 +264,9 @@ def test_the_commands_of_the_command_line_print_what_its_page_shows(tmp_path, fo
             main(words)
             pattern = re.escape(printed).replace("…\\\n", "(?:.*\\n)*?")
             assert re.fullmatch(pattern, capsys.readouterr().out), arguments
+
+
+def test_the_tries_of_a_new_user_run_blocks_that_the_readme_has():
+    tries = runpy.run_path(str(ROOT / ".ci/tries"))
+    for blocks in tries["TRIES"].values():
+        assert all(tries["commands"](block) for block in blocks)
