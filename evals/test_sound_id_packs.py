@@ -1,6 +1,7 @@
 """Sound identification by scenario: the labels of the audiobench tool's packs cabin, security and health.
 
-Their sounds are computed until ``--ab-data=cabin=FOLDER`` (or a folder of packs) brings recordings under these labels.
+Their sounds are computed until ``--ab-data=cabin=FOLDER`` (or a folder of packs) brings recordings under these labels,
+so they are asked where they are named (``-k cabin``, ``-k sound_id``).
 """
 
 import pytest
@@ -17,6 +18,7 @@ def probes():
     return with_prompt_variants(protocol("presence"), "yesno", 3)
 
 
+@pytest.mark.study(*SCENARIOS)
 @pytest.mark.parametrize("pack", SCENARIOS)
 def test_scenario(evaluate, pack):
     for condition in CONDITIONS:

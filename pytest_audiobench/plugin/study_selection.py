@@ -54,6 +54,7 @@ def note(items: Sequence[pytest.Item]) -> str:
 
 
 def _names(item: pytest.Item) -> list[str]:
-    """What ``-k`` may call a study by: its file, its class, its function."""
+    """What ``-k`` may call a study by: its file, its class, its function, and the words that its mark has."""
     above = [node.name for node in item.listchain() if isinstance(node, pytest.File | pytest.Class)]
-    return [name.lower() for name in (*above, getattr(item, "originalname", None) or item.name)]
+    words = [word for mark in item.iter_markers(MARKER) for word in mark.args]
+    return [name.lower() for name in (*above, getattr(item, "originalname", None) or item.name, *words)]
