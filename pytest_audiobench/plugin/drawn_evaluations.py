@@ -11,16 +11,20 @@ from __future__ import annotations
 
 import inspect
 import math
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.perturbations.strategies import DrawnPerturbation
+from pytest_audiobench.errors import disk_errors
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.identity import seed as seed_of
@@ -60,6 +64,26 @@ class _EvaluatorOfDraw(Evaluator):
     def __init__(self, session: EvalSession, item: pytest.Item, eval_item: EvalItem, handle: ModelHandle) -> None:
         super().__init__(session, item, eval_item, handle)
         self._requirements.drawn = True
+        self._folder: Path | None = None
+
+    def _lines_folder(self) -> Path:
+        """One of its own, since all draws have the same names and any of them may be the one that is recorded."""
+        if self._folder is None:
+            parts = self._session.place.parts
+            with disk_errors(parts):
+                self._folder = Path(tempfile.mkdtemp(prefix="draw-", dir=parts))
+        return self._folder
+
+    def record_lines(self) -> None:
+        """Make the lines of this draw those of the test."""
+        parts = self._session.place.parts
+        with disk_errors(parts):
+            for path in sorted(self._folder.iterdir()) if self._folder else ():
+                path.replace(parts / path.name)
+
+    def forget_lines(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def evaluate(self, *arguments: Any, **options: Any) -> Result:
         try:
@@ -191,6 +215,9 @@ class DrawnEvaluations:
             vars(self._item).pop("_hypothesis_failing_examples", None)
         if self._draws and not stopped and not isinstance(failure, pytest.skip.Exception):
             failure = self._conclude(failure)
+        self._evaluator.record_lines()
+        for evaluator in {self._evaluator, *(draw.evaluator for draw in self._draws.values())}:
+            evaluator.forget_lines()
         with self._evaluator.settled():
             if failure is not None:
                 raise failure

@@ -458,10 +458,10 @@ class Evaluator:
             model=handle.alias,
             part=item.part,
         )
-        parts = self._session.place.parts
 
         def keeper(selection: Selection, protocol: Protocol) -> Keeper:
             self._session.place.open()
+            parts = self._lines_folder()
             writer = item_lines(record.eval, record.model, selection, protocol)
             add = files.enter_context(_lines_on_disk(parts, stem(record)))
 
@@ -473,6 +473,10 @@ class Evaluator:
 
         own = dataclasses.replace(item, keeper=keeper)
         return evaluation_in_turns(self._session.bench, handle, own, dataset, protocol)
+
+    def _lines_folder(self) -> Path:
+        """Where its lines are written as the answers come."""
+        return self._session.place.parts
 
     def _whose_answers(self, eval_: str, whole: bool = False) -> AbstractContextManager[None]:
         """Names the shards whose answers to that evaluation are missing; of what one asks as a ``whole``, that one."""

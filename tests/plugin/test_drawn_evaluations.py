@@ -180,6 +180,10 @@ def test_where_all_draws_hold_the_worst_stands_for_them_and_is_pooled_with_nothi
     assert (drawn["control"], clean["control"]) == (True, False)
     record, _ = search.suite.last()
     assert [suite for suite in record["suites"] if suite.get("n", 0) > 20] == []
+    # The files beside the record hold the answers of that draw, not of the last.
+    folder = max(search.suite.runs()).parent
+    assert search.suite.audiobench("verify", folder).returncode == 0
+    assert not list(folder.rglob("draw-*"))
 
 
 def test_examples_assumptions_and_settings_are_hypothesiss_own(search):
