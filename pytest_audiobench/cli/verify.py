@@ -19,6 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_data_folders(parser, about)
     add("--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers")
     add("--accepted", metavar="FILE", type=Path, help="the record that audiobench leaderboard --accepted keeps")
+    add("-v", "--verbose", action="store_true", help="name the parts that hold too, of each eval and suite")
     add("--json", action="store_true", help="print every part as JSON")
 
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         )
     with collector_paused():
         verification = verify(args.named, args.reports, Folders(dict(args.data)))
-    put(as_json(verification) if args.json else text(verification), (), None)
+    put(as_json(verification) if args.json else text(verification, args.verbose), (), None)
     return verification.exit_status()
 
 

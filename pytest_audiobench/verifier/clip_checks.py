@@ -22,12 +22,13 @@ _AT_ONCE = 4_096
 
 
 class Folders:
-    """The folders in which audio lies on this machine, by the names that runs know them by."""
+    """The folders in which audio lies on this machine, by the names that runs know them by; bundled audio is here."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         for name, folder in folders.items():
             if not folder.is_dir():
                 raise UsageError(f"--data {name}={folder}: there is no such folder; correct the path")
+        folders = {**dict.fromkeys((f"bundled/{task}" for task in get_args(Task)), bundled_folder()), **folders}
         # The longest name first: of "a" and "a:b" the second is meant by "a:b:c.wav".
         names = sorted(folders, key=len, reverse=True)
         self._roots = [DataRoot(name, folders[name].resolve()) for name in names]
@@ -49,8 +50,7 @@ def rebuilt_clip(recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, P
 
     Raises FatalError where a folder, a file or samples are not at hand, and where what is there is other audio.
     """
-    named = {**dict.fromkeys(f"bundled/{task}" for task in get_args(Task)), **dict(folders)}
-    places = Folders({name: folder or bundled_folder() for name, folder in named.items()})
+    places = Folders(dict(folders))
     try:
         clip = clip_of(recorded.source if recipe is None else recipe, places.file)
     except LookupError as file:

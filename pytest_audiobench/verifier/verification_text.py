@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_audiobench.report.formatting import wrapped
+from pytest_audiobench.report.formatting import counted, wrapped
 from pytest_audiobench.report.safe_text import json_text
-from pytest_audiobench.verifier.checks import Verification
+from pytest_audiobench.verifier.checks import CheckedItem, Verification
 
 _WORDS = {"ok": "ok", "fails": "FAILS", "not_recomputed": "not recomputed"}
 _WIDTH = max(map(len, _WORDS.values())) + 4
 
 
-def text(verification: Verification) -> str:
-    """Each thing with its parts: those that hold on one line, every other with its reason; the verdict last."""
-    return "\n".join(_lines(verification)) + "\n"
+def text(verification: Verification, every: bool = False) -> str:
+    """What fails or could not be recomputed, with its reason; with ``every``, each part. The verdict last."""
+    lines = _every(verification.checked) if every else _summary(verification.checked)
+    return "\n".join([*lines, *_closing(verification)]) + "\n"
 
 
 def as_dict(verification: Verification) -> dict[str, Any]:
@@ -39,14 +42,33 @@ def as_json(verification: Verification) -> str:
     return json_text(as_dict(verification))
 
 
-def _lines(verification: Verification) -> Iterator[str]:
-    for item in verification.checked:
+def _summary(checked: Sequence[CheckedItem]) -> Iterator[str]:
+    kinds = Counter(item.what for item in checked)
+    sound = sum(check.status == "ok" for item in checked for check in item.checks)
+    yield from _row(_WORDS["ok"], f"{counted(sound, 'part')} of {', '.join(counted(n, k) for k, n in kinds.items())}")
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for item in checked:
+        for check in item.checks:
+            if check.status != "ok":
+                # Alike are those whose reasons differ in numbers only.
+                reason = re.sub(r"\d+", "0", check.detail) if check.status == "not_recomputed" else check.detail
+                alike.setdefault((check.status, check.part, reason), []).append(f"{item.called}: {check.detail}")
+    for (status, part, _), said in sorted(alike.items(), key=lambda each: each[0][0] != "fails"):
+        others = f" (and {len(said) - 1} more alike: -v)" if len(said) > 1 else ""
+        yield from _row(_WORDS[status], f"{part} of {said[0]}{others}")
+
+
+def _every(checked: Sequence[CheckedItem]) -> Iterator[str]:
+    for item in checked:
         yield from wrapped(item.called)
         if good := ", ".join(check.part for check in item.checks if check.status == "ok"):
             yield from _row("ok", good)
         for check in item.checks:
             if check.status != "ok":
                 yield from _row(_WORDS[check.status], f"{check.part}: {check.detail}")
+
+
+def _closing(verification: Verification) -> Iterator[str]:
     yield ""
     for note in verification.notes:
         yield from wrapped(f"note: {note}", "  ")

@@ -210,7 +210,7 @@ def test_verify_recomputes_lift_and_orders_of_repeated_askings_that_some_orders_
     run, folder = suite.last()
     assert 0.7 < numbers_of(run["items"][0])["lift"] < 0.8
     assert run["suites"][0]["orders"][0]["n"] == 2 * 39
-    answer = suite.audiobench("verify", folder)
+    answer = suite.audiobench("verify", folder, "-v")
     assert answer.returncode == 0, answer.stdout
     assert "orders" in answer.stdout
     assert "robustness" in answer.stdout
@@ -461,6 +461,6 @@ def test_a_recorded_lift_or_order_that_the_answers_do_not_give_fails_verificatio
         else:
             forged["suites"][0]["orders"][0]["worst"]["value"] = 0.5
         (folder / "run.json").write_text(json.dumps(forged))
-        answer = suite.audiobench("verify", folder)
+        answer = suite.audiobench("verify", folder, "-v")
         assert answer.returncode == 1
         assert ("robustness" if change == "lift" else "orders") in answer.stdout
