@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.track import Curve, Track
-from pytest_audiobench.gate.regression_text import RUNAWAYS
+from pytest_audiobench.gate.regression_text import RUNAWAYS, level_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import wrapped
@@ -104,7 +104,7 @@ def name(curve: Curve) -> str:
 def heading(track: Track) -> list[str]:
     """The range of the runs, and the rules by which they are compared."""
     by = "time" if track.points[0].step is None else "step"
-    level = f"{track.alpha:g}" + (f" / {track.comparisons}" if track.comparisons > 1 else "")
+    level = level_text(track.alpha, max(1, track.comparisons))
     return [
         f"{len(track.points)} runs by {by}, {track.points[0].place} to {track.points[-1].place}",
         f"drop: how much worse than the run before, on pairs, of shares in points; margin {track.max_drop}, p to be "

@@ -8,14 +8,14 @@ from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.records.run import NoiseRecord, RegressionRecord
 
-RUNAWAYS = "; runaway answers hide the rest: see them first, and gate "
+RUNAWAYS = "; runaway answers dominate: look at them first, and also gate "
 """Stands in the sentence of an inconclusive line that more samples would not decide, before the metric that may be."""
 
 
 def sentence(record: RegressionRecord) -> str:
     """The verdict and the formula it follows from, with this line's numbers."""
     at = f"p {p_text(record.p)} for a drop of at most {amount(record, record.margin)}"
-    level = f"{record.alpha:g} / {record.lines}" if record.lines > 1 else f"{record.alpha:g}"
+    level = level_text(record.alpha, record.lines)
     certain = f"{100.0 * (1.0 - record.alpha):g} %"
     seen = (
         f"; a drop of {amount(record, record.detectable)} would be seen four times in five" if record.detectable else ""
@@ -33,12 +33,17 @@ def sentence(record: RegressionRecord) -> str:
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 points better: p < 0.0001 for no gain, q = 0.002 over 20 lines``; nothing for a line that is not."""
+    """``3.1 points better: p < 0.0001 that it is no better``, over several comparisons with q; nothing for others."""
     if record.verdict != "improved":
         return ""
-    lines = f", q {p_text(record.q_better)} over {record.lines} lines" if record.lines > 1 else ""
+    lines = f", q {p_text(record.q_better)} over {record.lines} comparisons" if record.lines > 1 else ""
     gain = amount(record, None if record.drop is None else -record.drop)
-    return f"{gain} better: p {p_text(record.p_better)} for no gain{lines}"
+    return f"{gain} better: p {p_text(record.p_better)} that it is no better{lines}"
+
+
+def level_text(alpha: float, lines: int) -> str:
+    """What p is compared with: ``0.05``, or ``0.0071 (0.05 shared by 7 comparisons)``."""
+    return f"{alpha:g}" if lines == 1 else f"{alpha / lines:.2g} ({alpha:g} shared by {lines:,} comparisons)"
 
 
 def p_text(p: float | None) -> str:

@@ -6,7 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.gate.regression_text import REASONS, improvement_text, line_text, p_text, subject_text
+from pytest_audiobench.gate.regression_text import (
+    REASONS,
+    improvement_text,
+    line_text,
+    p_text,
+    subject_text,
+)
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
@@ -75,7 +81,7 @@ class Changes:
     tone: formatting.Tone
     verdict: str
     counts: str
-    """``2 of 7 lines regressed, 4 pass, 1 not checked``."""
+    """``2 of 7 comparisons regressed, 4 pass, 1 not checked``."""
     detectable: str
     """How small a drop all of them would have shown, where none regressed."""
     unchecked: int
@@ -83,35 +89,35 @@ class Changes:
     digest: str
     lines: tuple[Change, ...]
     without_line: tuple[tuple[str, str], ...]
-    """Evals, with their models, that have no regression line."""
+    """Evals, with their models, that were measured and compared with nothing."""
 
 
 def changes(record: RunRecord) -> Changes | None:
     """What the run's record says of its baseline; None where it was compared with none."""
-    lines = [line for _, line in _lines(record.items)]
-    if record.baseline is None and not lines:
+    if record.baseline is None and not any(item.regressions for item in record.items):
         return None
+    lines = [line for _, line in _lines(record.items)]
     statuses: Counter[str] = Counter(line.verdict for line in lines)
     worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
-    # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
+    # Those of evals that were skipped, or stopped before, count in the level and have no verdict.
     # A model of the same run is what others are compared with.
     base = record.baseline.model if record.baseline is not None and record.baseline.run == record.run else None
-    unchecked = max([line.lines for line in lines], default=len(lines)) - len(lines)
+    unchecked = max(0, min([line.lines for line in lines], default=0) - len(lines))
+    known = [item for item in record.items if item.scorers and not item.control and item.model != base]
+    unknown = sum(any(line.is_unknown for line in item.regressions) for item in known)
     return Changes(
         mark=mark,
         tone=tone,
         verdict="no regression" if worst in ("pass", "improved") else word,
-        counts=_counts(statuses, max(unchecked, 0)),
+        counts=_counts(statuses, unknown, unchecked),
         detectable=_detectable(lines),
-        unchecked=max(unchecked, 0),
+        unchecked=unchecked,
         baseline=() if record.baseline is None else tuple(_facts(record.baseline)),
         digest="" if record.baseline is None else record.baseline.digest,
         lines=changed_lines(record.items),
         without_line=tuple(
-            (item.eval, item.model)
-            for item in record.items
-            if not item.regressions and not item.control and item.model != base
+            (item.eval, item.model) for item in known if all(line.is_unknown for line in item.regressions)
         ),
     )
 
@@ -142,16 +148,20 @@ def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionReco
         beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
         return list(formatting.VERDICTS).index(line.verdict), -beyond
 
-    return sorted(((item, line) for item in items for line in item.regressions), key=urgency)
+    known = ((item, line) for item in items for line in item.regressions if not line.is_unknown)
+    return sorted(known, key=urgency)
 
 
-def _counts(statuses: Counter[str], unchecked: int) -> str:
+def _counts(statuses: Counter[str], unknown: int, unchecked: int) -> str:
+    rest = [f"{unchecked} not checked"] * bool(unchecked) + [
+        f"{formatting.counted(unknown, 'eval')} not in the baseline"
+    ] * bool(unknown)
     if not statuses:
-        return "no regression line was compared with the baseline"
+        return ", ".join(["nothing was compared with the baseline", *rest])
     counts = [f"{statuses[status]} {sign.words}" for status, sign in formatting.VERDICTS.items() if statuses[status]]
     first, _, words = counts[0].partition(" ")
-    counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'line')} {words}"
-    return ", ".join([*counts, *([f"{unchecked} not checked"] if unchecked else [])])
+    counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'comparison')} {words}"
+    return ", ".join([*counts, *rest])
 
 
 def _detectable(lines: Sequence[RegressionRecord]) -> str:
@@ -197,7 +207,7 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         margin=formatting.difference_text(line.margin, unit).removeprefix("+"),
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
-        level=f"{line.alpha:g}" + (f" / {line.lines}" if line.lines > 1 else ""),
+        level=f"{line.alpha / line.lines:.2g}",
         detectable=formatting.difference_text(line.detectable, unit).removeprefix("+"),
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))

@@ -113,14 +113,16 @@ def headline(name: str, verdict: RunVerdict) -> str:
 
 
 def without_line_sentence(run: RunRecord, several: bool) -> str:
-    """The evals that have no regression line, the first of them by name; empty without a baseline."""
+    """The evals that were not compared, the first of them by name; empty without a baseline."""
     changes = baseline_changes(run)
     if changes is None or not changes.without_line:
         return ""
     names = [eval_name(*owner, several) for owner in changes.without_line[:_MOST_NAMES]]
     left_out = len(changes.without_line) - len(names)
     more = f" and {left_out} more" if left_out else ""
-    return f"Without a regression line: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+    return (
+        f"Measured, not compared with the baseline: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+    )
 
 
 def failed_check_sentence(check: FailedCheck, several: bool) -> str:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
-from pytest_audiobench.report.formatting import Tone, cut_in_the_middle, eval_name, printable
+from pytest_audiobench.report.formatting import Tone, counted, cut_in_the_middle, eval_name, printable
 from pytest_audiobench.report.scene_columns import published_lines
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
 from pytest_audiobench.report.suite_rows import alarm_lines, fitted, skip_lines, suite_rows
 from pytest_audiobench.report.verdict import (
     PASS,
     alarms,
+    baseline_changes,
     failed_checks,
     failed_thresholds,
     is_alarm,
@@ -47,6 +48,7 @@ _MOST = 10
 _MOST_PUBLISHED = 24
 """Lines on what failed, beyond which the page has the others."""
 
+_FEW_NAMES = 3
 _MANY_SKIPS = 3
 """Reasons to skip evals beyond which data that is not here is one line: a catalogue would fill screens."""
 
@@ -203,13 +205,20 @@ def _regressions(run: RunRecord, width: int, is_overview: bool) -> Iterator[Line
     if is_overview:
         open_ = [change for change in changes if change.status != PASS]
         changes, passed = open_[:_MOST], len(changes) - len(open_)
-    if not changes:
+    compared = baseline_changes(run)
+    if compared is None:
         return
     from pytest_audiobench.report.changes import baseline_text
 
     yield "", ""
-    yield printable(f"compared with {baseline_text(run)}{f'; {passed} lines pass' * bool(passed)}"), "bold"
+    passing = f"; {counted(passed, 'comparison')} passed" * bool(passed)
+    yield printable(f"compared with {baseline_text(run)}{passing}"), "bold"
     several = len(view_model.aliases(run)) > 1
+    if others := [eval_name(*owner, several) for owner in compared.without_line]:
+        some = f"{', '.join(others[:_FEW_NAMES])}{', …' if len(others) > _FEW_NAMES else ''}"
+        yield printable(f"measured, not compared: {counted(len(others), 'eval')} ({some})"), "light"
+    if not changes:
+        return
     rows = [_regression_row(change, several) for change in reversed(changes)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
     wide = _total(widths) <= width

@@ -33,6 +33,8 @@ AVERAGE = "average"
 
 CONTROL, PERTURBED = "control", "perturbed"
 """The verdicts of evals that are asked for another's comparison alone, where no threshold names them."""
+NOT_GATED = "not gated"
+"""The verdict of an eval of which nothing is required: no threshold is on it, and no baseline holds it."""
 
 
 @dataclass(frozen=True)
@@ -364,7 +366,9 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
         return (
             formatting.Sign("✗", "bad", "lost") if item.outcome == "lost" else formatting.Sign("!", "warn", "skipped")
         )
-    statuses = {*(check.status for check in item.verdicts), *(line.status for line in item.regressions)}
+    # What the baseline does not know is measured, and gated by nothing unless that is to fail.
+    lines = [line for line in item.regressions if not line.is_unknown or item.outcome == "failed"]
+    statuses = {*(check.status for check in item.verdicts), *(line.status for line in lines)}
     if "fail" in statuses or (item.outcome == "failed" and fails_otherwise):
         return formatting.Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
@@ -372,7 +376,7 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
         # Beside itself an eval is asked under controls, which must come out badly, and under what need not.
         is_control = item.perturbation is None or item.perturbation.family == "control"
         beside = CONTROL if is_control else PERTURBED
-        return formatting.Sign("", "plain", beside if item.control else "no check")
+        return formatting.Sign("", "plain", beside if item.control else NOT_GATED)
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 

@@ -32,7 +32,7 @@ def test_more_samples_are_advised_only_where_there_are_pairs(runs):
     alone = runs.dropped("inconclusive", pairs=0)
     unknown = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[alone]), name="unknown")
     assert "audiobench power" not in said(unknown)
-    assert "The baseline does not know what is inconclusive" in said(unknown)
+    assert "The baseline has none of what is inconclusive" in said(unknown)
 
 
 def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_samples(runs):
@@ -42,21 +42,21 @@ def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_
         said(gated(runs, runs.item(0, "speech", [RIGHT], regressions=[each]), name=name))
         for name, each in (("hidden", hidden), ("few", line))
     ]
-    assert "Runaway answers hide the rest of wer: see them first, and gate wer_trimmed beside it." in advice[0]
+    assert "Runaway answers dominate wer: look at them first, and also gate wer_trimmed." in advice[0]
     assert "audiobench power" in advice[1]
 
 
 def test_an_assertion_that_failed_is_told_beside_an_inconclusive_line(runs):
     item = runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")], outcome="failed")
     record = runs.with_items(gated(runs, item, exit_status=1), message="assert accuracy 0.25 > 0.9")
-    assert said(record).startswith("failed (1 of 1 line inconclusive; 1 eval failed otherwise).")
+    assert said(record).startswith("failed (1 of 1 comparison inconclusive; 1 eval failed otherwise).")
 
 
 def test_an_inconclusive_line_that_fails_its_test_is_no_other_failure(runs):
     line = runs.dropped("inconclusive")
     record = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[line], outcome="failed"), exit_status=1)
     record = runs.with_items(record, message=f"accuracy.drop <= 1pp: {line.detail}")
-    assert said(record).startswith("inconclusive (1 of 1 line inconclusive).")
+    assert said(record).startswith("inconclusive (1 of 1 comparison inconclusive).")
 
 
 def test_a_threshold_that_draws_break_is_no_other_failure(runs):
@@ -72,7 +72,7 @@ def test_the_evaluations_of_one_test_fail_once(runs):
     heard = runs.item(0, "heard", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     silence = runs.item(1, "silence", [RIGHT, WRONG], outcome="failed")
     record = runs.with_items(gated(runs, heard, silence, exit_status=1), nodeid="test_listening.py::test_listening")
-    assert said(record).startswith("failed (no regression line was compared with the baseline; 1 threshold failed).")
+    assert said(record).startswith("failed (nothing was compared with the baseline; 1 threshold failed).")
 
 
 def test_a_number_is_not_parted_from_its_unit(runs):

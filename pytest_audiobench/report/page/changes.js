@@ -80,7 +80,7 @@
     if (changes.without_line.length) {
       const names = changes.without_line.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
       const more = changes.without_line.length - names.length;
-      into.append(el("p", { class: "small" }, "Without a regression line: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
+      into.append(el("p", { class: "small" }, "Measured, not compared with the baseline: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
     into.append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
       "Improved: a pass of which p, that of no gain, is at most alpha when adjusted over all lines; it makes up for no regression. ",
