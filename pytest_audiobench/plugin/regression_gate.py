@@ -45,7 +45,7 @@ from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.plugin.run_folder import Expected
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.catalogue import takes_encoder
-from pytest_audiobench.protocols.protocol import Protocol, encoder_of
+from pytest_audiobench.protocols.protocol import ALL, Protocol, encoder_of
 from pytest_audiobench.records.run import RegressionRecord, StopVerdict
 
 
@@ -175,7 +175,11 @@ class Gate:
             ]
         if rest := [eval_ for eval_ in unselected if eval_ not in gone]:
             evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
-            notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")
+            cut = f"{len(rest)} {evals} of {baseline} {were} not selected"
+            if ALL in self._options.required:
+                missing.append(f"{cut}, which --ab-require=all asks for: {', '.join(rest)}")
+            else:
+                notes.append(f"{cut}: {_some(rest)}")
         return notes, missing
 
     def _recorded_coverage(self, selected: Sequence[str], aliases: Sequence[str]) -> tuple[list[str], list[str]]:

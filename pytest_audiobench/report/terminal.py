@@ -22,6 +22,7 @@ from pytest_audiobench.report.verdict import (
     failed_checks,
     failed_thresholds,
     is_alarm,
+    parse_rate_hint,
     regression_lines,
     run_verdict,
 )
@@ -98,6 +99,7 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view_model.cautions(run)]
     raised = alarms(run.items) if not is_overview else alarm_lines(run.items)
     lines += [(text, "red") for text in raised]
+    lines += [(text, "yellow") for text in parse_rate_hint(run.items)]
     lines += [(printable(text), "yellow") for text in _notes(run, verbosity, is_overview)]
     if verbosity:
         rules = summary_footer.signatures(run)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.gate.threshold_syntax import SPEED
 from pytest_audiobench.records.run import ALARM, PASSED_OVER, ItemRecord, RunRecord
-from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, printable
+from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, parse_rate_text, printable
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Change, Changes
@@ -25,6 +25,7 @@ INSTRUMENT_FAILED = 6
 _MOST_NAMES = 5
 _MOST_UNMEASURED = 3
 _MOST_ALARMS = 20
+_LOW_PARSE_RATE = 0.8
 
 
 class RunVerdict(NamedTuple):
@@ -143,9 +144,16 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
             advice = "Not all files could be read: the notes name them."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     evals = [item for item in record.items if item.scorers and not item.control]
-    free = sum(not item.verdicts and all(line.is_unknown for line in item.regressions) for item in evals)
-    rest = f"; {free} of {counted(len(evals), 'eval')} {'is' if free == 1 else 'are'} not gated" * bool(free)
+    free = sum(not is_gated(item) for item in evals)
+    how = f" (nothing is required of {'its' if free == 1 else 'their'} score: see docs/thresholds.md)"
+    rest = f"; {free} of {counted(len(evals), 'eval')} {'is' if free == 1 else 'are'} not gated{how}" * bool(free)
     return _PASSED, f"All that is required was met{rest}."
+
+
+def is_gated(item: ItemRecord) -> bool:
+    """Whether anything is required of what the eval measured, other than that it could be asked."""
+    subjects = (verdict.threshold.partition("[")[0].split()[:1] for verdict in item.verdicts)
+    return any(subject != ["errors"] for subject in subjects) or any(not line.is_unknown for line in item.regressions)
 
 
 def stopped_text(items: Sequence[ItemRecord]) -> str:
@@ -230,6 +238,25 @@ def alarms(items: Sequence[ItemRecord]) -> list[str]:
     sentences = [printable(f"Alarm: {text} ({_listed(evals)})") for text, evals in evals_by_alarm.items()]
     left_out = len(sentences) - _MOST_ALARMS
     return [*sentences[:_MOST_ALARMS], *([f"Alarm: {left_out} more; run.json has them."] if left_out > 0 else [])]
+
+
+def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
+    """What to look at where many answers could not be parsed, and not so many that an alarm says it; a sentence."""
+    low = {}
+    for item in items:
+        if item.control or not item.scorers or any(map(is_alarm, item.warnings)):
+            continue
+        coverage = item.scorers[0].coverage
+        if 0 < coverage.parsed < _LOW_PARSE_RATE * coverage.n:
+            low[item.eval] = f"{item.eval} {parse_rate_text(coverage)}"
+    if not low:
+        return []
+    return [
+        printable(
+            f"hint: many answers could not be parsed ({_listed(list(low.values()))}): look at some (report.html, or "
+            "audiobench inspect RUN --clip ID), then at the question, the options and the scorer"
+        )
+    ]
 
 
 def _listed(evals: Sequence[str]) -> str:

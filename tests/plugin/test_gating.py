@@ -45,7 +45,7 @@ def gate(tmp_path):
             is_asked=is_asked,
         )
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
-        given = {"within_noise": "regressed", "max_errors": 0, "early_stop": False, **given}
+        given = {"within_noise": "regressed", "max_errors": 0, "early_stop": False, "required": (), **given}
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
 
     return made
@@ -145,6 +145,8 @@ def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
     assert found.coverage(*some, True, none) == ([gaps, unselected], [missing("two:silent")])
     assert found.coverage(*some, False, none)[1] == [missing("tones[1]"), missing("two:silent")]
     left_out = "2 evals of the baseline main.json were not selected: tones[1], two:silent"
+    required = gate(required=("all",)).coverage(*some, True, all_)
+    assert required == ([], [left_out.replace("selected: ", "selected, which --ab-require=all asks for: ")])
     assert found.coverage(*some, True, all_) == ([gaps, left_out], [])
     everything = ["tones[0]", "tones[1]", "two"]
     assert gate().coverage(everything, everything, ["one"], False, none) == ([], [])

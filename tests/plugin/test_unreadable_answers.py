@@ -106,7 +106,7 @@ def test_a_baseline_of_unreadable_answers_is_refused_and_the_evals_are_named(dig
     monkeypatch.chdir(digits.path)
     assert main(["baseline", "update", "last"]) == 4
     error = capsys.readouterr().err
-    assert "most answers of it in digits (0 of 20 read) could not be read" in error
+    assert "most answers of it in digits (0 of 20 parsed) could not be parsed" in error
     assert "--allow-unreadable" in error
     assert not (digits.path / "baselines").exists()
     assert main(["baseline", "update", "last", "--allow-unreadable"]) == 0

@@ -80,3 +80,22 @@ def test_a_number_is_not_parted_from_its_unit(runs):
     record = gated(runs, runs.item(0, "digits", [RIGHT]), notes=[note])
     for width in range(40, 70):
         assert not any(line.lstrip().startswith("%") for line, _ in summary_lines(record, width))
+
+
+def test_many_answers_that_could_not_be_parsed_give_one_hint(runs):
+    odd = ("a cat, I think", "unparsed", False)
+    items = [runs.item(0, "low", [RIGHT] * 6 + [odd] * 4), runs.item(1, "high", [RIGHT] * 9 + [odd])]
+    (hint,) = parse_rate_hint(items_of(runs, *items))
+    assert hint.startswith("hint: many answers could not be parsed (low 60.0 %): look at some (report.html, or")
+    assert parse_rate_hint(items_of(runs, items[1], name="fine")) == []
+
+
+def test_an_eval_of_which_only_the_asking_is_required_is_not_gated(runs):
+    asked = VerdictRecord("pass", "errors <= 0", 0.0, "0 is <= 0")
+    run = runs.collected(runs.item(0, "calls", [RIGHT], verdicts=[asked]))[1]
+    assert [item.verdict for item in view_model.evals(run)] == ["not gated"]
+    assert "1 of 1 eval is not gated (nothing is required of its score" in run_verdict(run).advice
+
+
+def items_of(runs, *items, **more):
+    return runs.collected(*items, **more)[1].items
