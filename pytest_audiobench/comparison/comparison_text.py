@@ -16,7 +16,7 @@ from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
-_HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "MDE")
+_HEAD = ("", "value", "interval", "change", "interval", "flips", "pairs", "MDE")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
 _OF_TEST = (
@@ -156,7 +156,7 @@ def rules_text(comparison: Comparison) -> str:
     rules = comparison.rules
     level = level_text(rules.alpha, max(1, comparison.comparisons))
     return (
-        f"drop: how much worse than {comparison.contenders[0].letter}, on pairs, of shares in points; margin "
+        f"change: minus {comparison.contenders[0].letter}, on the same samples, of shares in pp; margin "
         f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; MDE: the minimum "
         "detectable effect, the drop that is called regressed four times in five"
     )
@@ -217,7 +217,7 @@ def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, 
                 yield f"    {contender.letter}", *figures, *("",) * 5
             else:
                 tests = (
-                    *table_cells.drop_cells(regression),
+                    *table_cells.change_cells(regression),
                     str(regression.pairs),
                     table_cells.amount(regression.detectable, regression.unit),
                 )

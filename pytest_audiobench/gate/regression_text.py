@@ -33,12 +33,41 @@ def sentence(record: RegressionRecord) -> str:
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 points better: p < 0.0001 that it is no better``, over several comparisons with q; nothing for others."""
+    """``3.1 pp better: p < 0.0001 that it is no better``, over several comparisons with q; nothing for others."""
     if record.verdict != "improved":
         return ""
     lines = f", q {p_text(record.q_better)} over {record.lines} comparisons" if record.lines > 1 else ""
     gain = amount(record, None if record.drop is None else -record.drop)
     return f"{gain} better: p {p_text(record.p_better)} that it is no better{lines}"
+
+
+def change_of(record: RegressionRecord) -> tuple[float | None, float | None, float | None]:
+    """This run's value minus the baseline's on the pairs, and the ends of its interval, the lower first."""
+    if record.direction == "higher":
+        value, lower, upper = (None if end is None else -end for end in (record.drop, record.upper, record.lower))
+        return value, lower, upper
+    return record.drop, record.lower, record.upper
+
+
+def change_texts(record: RegressionRecord) -> tuple[str, str]:
+    """``−3.2 pp`` for an accuracy, ``+3.2 pp`` for a word error rate that became worse; and ``−5.0 to −1.4``."""
+    unit = record.drop_unit
+    value, lower, upper = change_of(record)
+    interval = "" if lower is None or upper is None else f"{_signed(lower, unit)} to {_signed(upper, unit)}"
+    return "–" if value is None else difference_text(value, unit), interval
+
+
+def difference_text(difference: float, unit: str) -> str:
+    """``−3.2 pp`` between two values that are fractions, ``+5.0 %`` for a share of one, else four digits and the unit."""
+    return f"{_signed(difference, unit)} {'pp' if unit in FRACTIONS else unit}".rstrip()
+
+
+def _signed(number: float, unit: str) -> str:
+    if unit == "%" or unit in FRACTIONS:
+        text = f"{round(100.0 * number, 1) + 0.0:+.1f}"
+    else:
+        text = digits_text(number + 0.0, 4, "+")
+    return text.replace("-", "\N{MINUS SIGN}", 1)
 
 
 def level_text(alpha: float, lines: int) -> str:
@@ -54,15 +83,15 @@ def p_text(p: float | None) -> str:
 
 
 def amount(record: RegressionRecord, value: float | None) -> str:
-    """A drop in words: points of a hundred for what is kept as a fraction, a percentage of the baseline's value, or a
-    number in the metric's unit.
+    """A drop in words: pp (points of a hundred) for a fraction, a percentage of the baseline's value, or a number in
+    the metric's unit.
     """
     if value is None:
         return "an unknown amount"
     if record.relative:
         return f"{100.0 * value:.1f} %"
     if record.unit in FRACTIONS:
-        return f"{100.0 * value:.1f} points"
+        return f"{100.0 * value:.1f} pp"
     return f"{digits_text(value, 3)} {record.unit}".rstrip()
 
 

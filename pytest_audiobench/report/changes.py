@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 from pytest_audiobench.gate.regression_text import (
     REASONS,
+    amount,
+    change_of,
+    change_texts,
     improvement_text,
     line_text,
     p_text,
     subject_text,
 )
-from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
 
@@ -46,10 +49,11 @@ class Change:
     before_at: float | None
     """Where the baseline's value is drawn, in the metric's own unit."""
     now: str
-    drop: str
-    """Positive where this run is worse."""
+    change: str
+    """From the baseline's value, with its sign."""
     interval: str
     bound: str
+    """The drop that a pass excludes."""
     margin: str
     p: str
     p_holm: str
@@ -62,9 +66,10 @@ class Change:
     detail: str
     method: str
     left_out: tuple[LeftOut, ...]
-    unit: str
+    axis: str
+    """What it is drawn along, and where it is worse."""
     at: float | None
-    """Where the drop is drawn, in ``unit``, as are its interval and the two below."""
+    """Where the change is drawn, as are its interval and the two below."""
     low: float | None
     high: float | None
     most: float | None
@@ -169,7 +174,7 @@ def _detectable(lines: Sequence[RegressionRecord]) -> str:
     if not drops or len(drops) < len(lines) or any(line.status == "regressed" for line in lines):
         return ""
     each = "the line" if len(lines) == 1 else "every line"
-    return f"A drop of {100 * max(drops):.1f} points would be detected by {each} four times in five."
+    return f"A drop of {100 * max(drops):.1f} pp would be detected by {each} four times in five."
 
 
 def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
@@ -184,7 +189,10 @@ _AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "met
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
     mark, tone, status = formatting.VERDICTS[line.verdict]
     unit = line.drop_unit
-    fraction = unit in FRACTIONS
+    sign = -1.0 if line.direction == "higher" else 1.0
+    shown = "pp" if unit in FRACTIONS else formatting.unit_text(unit)
+    change, interval = change_texts(line)
+    at, low, high = (formatting.axis_value(each, unit) for each in change_of(line))
     headline = item.scorers[0].name if item.scorers else None
     return Change(
         **{name: getattr(line, name) for name in _AS_RECORDED},
@@ -200,23 +208,26 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         before=formatting.value_text(line.baseline, line.unit),
         before_at=formatting.axis_value(line.baseline, line.unit),
         now=formatting.value_text(line.value, line.unit),
-        drop=formatting.difference_text(line.drop, unit),
-        interval=formatting.interval_text(line, POINTS if fraction else unit),
-        bound=formatting.difference_text(line.bound, unit),
-        # The sign of what a bound is compared with says no more than its number does.
-        margin=formatting.difference_text(line.margin, unit).removeprefix("+"),
+        change=change,
+        interval=interval,
+        bound="–" if line.bound is None else amount(line, line.bound),
+        margin="–" if line.margin is None else amount(line, line.margin),
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
         level=f"{line.alpha / line.lines:.2g}",
-        detectable=formatting.difference_text(line.detectable, unit).removeprefix("+"),
+        detectable="–" if line.detectable is None else amount(line, line.detectable),
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
             for reason, count in line.left_out.items()
         ),
-        unit=formatting.unit_text(POINTS if fraction else unit),
-        at=formatting.axis_value(line.drop, unit),
-        low=formatting.axis_value(line.lower, unit),
-        high=formatting.axis_value(line.upper, unit),
-        most=formatting.axis_value(line.bound, unit),
-        limit=formatting.axis_value(line.margin, unit),
+        axis=f"change{', ' * bool(shown)}{shown} (to the {'left' if sign < 0 else 'right'} is worse)",
+        at=at,
+        low=low,
+        high=high,
+        most=_signed(line.bound, sign, unit),
+        limit=_signed(line.margin, sign, unit),
     )
+
+
+def _signed(drop: float | None, sign: float, unit: str) -> float | None:
+    return formatting.axis_value(None if drop is None else sign * drop, unit)

@@ -36,7 +36,7 @@ _MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Parse rate", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
-    *("Verdict", "Eval", "Baseline → now", "Drop<br>(95 % interval)", "Flips"),
+    *("Verdict", "Eval", "Baseline → now", "Change<br>(95 % interval)", "Flips"),
     "Smallest<br>drop detected<br>4 times in 5",
 )
 _TOGETHER = "&nbsp;"
@@ -142,11 +142,11 @@ def regression_row(line: Change, several: bool) -> str:
     verdict = f"{line.mark}{_TOGETHER}**{line.status.replace(' ', _TOGETHER)}**"
     owner = escaped(eval_name(line.eval, line.model, several), LONGEST_NAME)
     values = "–" if line.at is None else f"{line.before} → {line.now}"
-    drop = (line.drop, f"({line.interval})") if line.interval else (line.drop,)
+    change = (line.change, f"({line.interval})") if line.interval else (line.change,)
     flips = (f"{line.worse} worse", f"{line.better} better", f"of {line.pairs}") if line.at is not None else ("–",)
     cells = (
         "<br>".join(escaped(text, LONGEST_NAME).replace(" ", _TOGETHER) for text in texts)
-        for texts in ((values,), drop, flips, (line.detectable,))
+        for texts in ((values,), change, flips, (line.detectable,))
     )
     return table_row((verdict, f"{owner}<br>{escaped(line.subject, LONGEST_NAME)}", *cells))
 

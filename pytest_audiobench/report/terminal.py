@@ -39,7 +39,7 @@ Line: TypeAlias = tuple[str, Style]
 _STYLES: Mapping[Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "parse rate", "verdict")
 _RIGHT = (3, 4, 5, 6)
-_REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
+_REGRESSIONS = ("verdict", "line", "before", "now", "change", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
 
 _FEW = 8
@@ -254,7 +254,7 @@ def _regression_row(change: Change, several: bool) -> tuple[str, ...]:
     name = eval_name(change.eval, change.model, several)
     interval = f"[{change.interval}]" if change.interval else ""
     is_measured = change.at is not None
-    numbers = (change.before, change.now, change.drop) if is_measured else ("", "", "")
+    numbers = (change.before, change.now, change.change) if is_measured else ("", "", "")
     flips = f"-{change.worse} +{change.better}" if is_measured else ""
     cells = (change.status, f"{name}: {change.line}", *numbers, interval, flips, str(change.pairs))
     return tuple(map(printable, cells))

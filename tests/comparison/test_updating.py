@@ -64,13 +64,16 @@ def test_the_change_is_told_eval_by_eval(said):
     assert said("update", "poor")[0] == 0
     assert text.startswith("model chance (baseline:chance, digest ")
     assert "\nthe model was listener (baseline:listener, digest " in text
-    assert re.search(r"calls/digits +accuracy +100.0 % +21.2 % +-78.8 points +63 worse\n", text)
-    assert re.search(r"calls/words +wer +7.2 % +100.0 % +\+92.8 points +68 worse\n", text)
+    assert re.search(r"calls/digits +accuracy +100.0 % +21.2 % +−78.8 pp +63 worse\n", text)
+    assert re.search(r"calls/words +wer +7.2 % +100.0 % +\+92.8 pp +68 worse\n", text)
 
 
 def test_without_a_file_the_only_baseline_is_shown(said):
-    assert said("show") == (4, "audiobench: there is no baselines/*.json: name a file, or a run (audiobench baseline "
-        "update RUN writes baselines/main.json)\n")
+    assert said("show") == (
+        4,
+        "audiobench: there is no baselines/*.json: name a file, or a run (audiobench baseline "
+        "update RUN writes baselines/main.json)\n",
+    )
     for name in ("main", "other"):
         said("update", "good", "--out", f"baselines/{name}.json")
     assert "baselines/ has main.json, other.json: name a file" in said("show")[1]

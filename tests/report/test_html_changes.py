@@ -44,9 +44,9 @@ def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opene
     page = opened(held(runs, *four(runs)))
     rows = [re.sub(r"\s+", " ", row) for row in page.page.locator("#changes tbody tr.joined").all_inner_texts()]
     assert [row.split(" eval")[0] for row in rows] == ["✗ regressed", "≠ not comparable", "? inconclusive", "✓ pass"]
-    for text in ("80.0 % → 75.0 %", "+5.0 points", "+3.0 to +7.0", "+6.7 points", "margin 1.0 points", "0.0004"):
+    for text in ("80.0 % → 75.0 %", "−5.0 pp", "−7.0 to −3.0", "6.7 pp", "margin 1.0 pp", "0.0004"):
         assert text in rows[0]
-    for text in ("level 0.013", "Holm 0.0016", "21 worse 9 better of 300 pairs 120 clusters", "5.0 points"):
+    for text in ("level 0.013", "Holm 0.0016", "21 worse 9 better of 300 pairs 120 clusters", "5.0 pp"):
         assert text in rows[0]
     assert page.complaints == []
 

@@ -16,8 +16,8 @@ from pytest_audiobench.report.verdict import run_verdict
 RIGHT, WRONG, LOST = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 LONG = "an-eval-with-a-name-that-somebody-thought-about-for-too-long-and-then-parametrised[first-second-third-fourth]"
 SENTENCE = (
-    "up to 12.0 points worse is possible (95 %), and p = 0.12 for a drop of at most 1.0 points is not below 0.05 / 7; "
-    "a drop of 9.0 points would be seen four times in five"
+    "up to 12.0 pp worse is possible (95 %), and p = 0.12 for a drop of at most 1.0 pp is not below 0.05 / 7; "
+    "a drop of 9.0 pp would be seen four times in five"
 )
 STATUSES = ("pass", "inconclusive", "not_comparable", "regressed")
 FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
@@ -148,7 +148,7 @@ def test_the_summary_of_a_job_begins_with_verdicts(runs):
         "## ✗ 2026-11-20-nightly: regressed – 1 of 4 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass"
     )
     assert text.index("**regressed** | mixtures") < text.index("**pass** | digits") < text.index("| Eval | Model |")
-    assert "98.8 % → 12.5 % | +86.2 points (+78.0 to +93.0) | 69 worse 2 better of 80 | 5.0 points" in text
+    assert "98.8 % → 12.5 % | −86.2 pp (−93.0 to −78.0) | 69 worse 2 better of 80 | 5.0 pp" in text
     assert text.count(SENTENCE.replace("<", "&#60;")) == 3
 
 

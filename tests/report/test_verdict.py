@@ -4,8 +4,9 @@ import msgspec
 
 from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.records.run import DrawsRecord, VerdictRecord
+from pytest_audiobench.report import view_model
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.report.verdict import run_verdict
+from pytest_audiobench.report.verdict import parse_rate_hint, run_verdict
 
 RIGHT = ("(a) cat", "parsed", True)
 WRONG = ("(b) dog", "parsed", False)
