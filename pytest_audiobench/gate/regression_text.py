@@ -58,7 +58,7 @@ def change_texts(record: RegressionRecord) -> tuple[str, str]:
 
 
 def difference_text(difference: float, unit: str) -> str:
-    """``−3.2 pp`` between two values that are fractions, ``+5.0 %`` for a share of one, else four digits and the unit."""
+    """``−3.2 pp`` between two fractions, ``+5.0 %`` for a share of one of the values, else four digits and the unit."""
     return f"{_signed(difference, unit)} {'pp' if unit in FRACTIONS else unit}".rstrip()
 
 

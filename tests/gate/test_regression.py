@@ -335,7 +335,7 @@ def test_the_table_holds_every_number_and_no_more_than_its_width():
     lines = regression_table(records, [ScorerRecord("letters", SIGNATURE, CoverageRecord(*[0] * 9))]).splitlines()
     assert " ".join(lines[0].split()) == "metric before now change interval n verdict"
     assert all(len(line) <= WIDTH for line in lines)
-    assert "93.3 %  73.3 %  +20.0 pp" in lines[1]
+    assert "93.3 %  73.3 %  −20.0 pp" in lines[1]
     assert lines[1].endswith("regressed")
     assert "\x1b" not in "".join(lines)
     assert "30 are not in the baseline" in " ".join("".join(lines[4:]).split())

@@ -46,7 +46,7 @@ def test_a_declared_line_reads_back_as_itself():
         ("samples_per_s.drop <= 1pp", "has no points of a hundred: give its margin as a plain number"),
         ("accuracy.drop <= 1", "all that accuracy can drop by (1), so that nothing could miss it: write 1pp"),
         ("accuracy.drop <= 100pp", "all that accuracy can drop by (1), so that nothing could miss it"),
-        ("wer.drop <= 5", "write 5pp for 5 pp"),
+        ("wer.drop <= 5", "write 5pp for 5 points"),
         ("bleu.drop <= 100", "all that bleu can drop by (100), so"),
         ("errors.drop <= 1pp", "samples whose asking failed are in no pair: bound them by errors <= 0"),
     ],

@@ -74,6 +74,9 @@ def test_drops_of_other_units_keep_them(runs: Any) -> None:
     (line,) = read(runs, runs.regression("pass", 0.4, metric="bleu", unit="BLEU", baseline=31.0, value=30.6)).lines
     assert (line.before, line.now, line.change, line.at) == ("31 BLEU", "30.6 BLEU", "−0.4 BLEU", -0.4)
     assert line.axis == "change, BLEU (to the left is worse)"
+
+
+def test_an_error_rate_that_became_worse_has_a_plus(runs: Any) -> None:
     (line,) = read(runs, runs.regression("pass", 0.01, metric="wer", unit="word error rate", direction="lower")).lines
     assert (line.change, line.at, line.axis) == ("+1.0 pp", 1.0, "change, pp (to the right is worse)")
 

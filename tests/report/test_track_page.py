@@ -102,7 +102,7 @@ def test_the_numbers_stand_in_a_table_for_those_who_see_no_picture(opened: Any, 
     rows.first.wait_for()
     assert rows.count() == 3
     assert re.search(
-        r"200 last\s+70\.0 %\s+65\.0 to 75\.0\s+100\s+20\.0\s+15\.0 to 25\.0\s+12 / 3", rows.nth(2).inner_text()
+        r"200 last\s+70\.0 %\s+65\.0 to 75\.0\s+100\s+−20\.0\s+−25\.0 to −15\.0\s+12 / 3", rows.nth(2).inner_text()
     )
 
 
