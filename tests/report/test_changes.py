@@ -77,7 +77,7 @@ def test_drops_of_other_units_keep_them(runs: Any) -> None:
 
 
 def test_an_error_rate_that_became_worse_has_a_plus(runs: Any) -> None:
-    (line,) = read(runs, runs.regression("pass", 0.01, metric="wer", unit="word error rate", direction="lower")).lines
+    (line,) = read(runs, runs.regression("pass", 0.01, metric="wer", unit="errors per word", direction="lower")).lines
     assert (line.change, line.at, line.axis) == ("+1.0 pp", 1.0, "change, pp (to the right is worse)")
 
 
