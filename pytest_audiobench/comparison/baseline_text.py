@@ -12,10 +12,11 @@ from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
+from pytest_audiobench.gate.regression_text import difference_text
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.baseline import BaselineFigure
-from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
+from pytest_audiobench.report.formatting import interval_text, printable, value_text
 
 _HEAD = ("eval", "metric", "value", "interval", "n", "parse rate")
 _RIGHT = ("value", "interval", "n", "parse rate", "was", "now", "difference")

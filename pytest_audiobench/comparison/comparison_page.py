@@ -18,8 +18,8 @@ from pytest_audiobench.comparison.comparison_text import (
 )
 from pytest_audiobench.comparison.curve_comparison import curve_cells
 from pytest_audiobench.comparison.finding_comparison import finding_cells
-from pytest_audiobench.comparison.table_cells import MARKS, amount, drop_cells, interval_cell, value_cell
-from pytest_audiobench.gate.regression_text import improvement_text
+from pytest_audiobench.comparison.table_cells import MARKS, amount, change_cells, interval_cell, value_cell
+from pytest_audiobench.gate.regression_text import change_of, improvement_text
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
@@ -100,13 +100,15 @@ def _sides(comparison: Comparison, line: ComparedLine) -> Iterator[dict[str, Any
 
 
 def _test(regression: RegressionRecord) -> dict[str, Any]:
-    drop, interval, flips = drop_cells(regression)
+    change, interval, flips = change_cells(regression)
     unit = regression.drop_unit
-    places = {name: getattr(regression, name) for name in ("drop", "lower", "upper", "margin")}
+    sign = -1.0 if regression.direction == "higher" else 1.0
+    margin = None if regression.margin is None else sign * regression.margin
+    places = dict(zip(("change", "lower", "upper", "margin"), (*change_of(regression), margin), strict=True))
     return {
-        **{"drop": drop, "interval": interval, "flips": flips, "pairs": regression.pairs},
+        **{"change": change, "interval": interval, "flips": flips, "pairs": regression.pairs},
         **{"status": regression.verdict.replace("_", " "), "mark": MARKS[regression.verdict]},
-        "unit": "points" if regression.unit in PERCENT_UNITS and unit != "%" else unit_text(unit),
+        "unit": "pp" if regression.unit in PERCENT_UNITS and unit != "%" else unit_text(unit),
         "at": {name: axis_value(place, unit) for name, place in places.items()},
         "sees": amount(regression.detectable, regression.unit),
         "detail": improvement_text(regression) or regression.detail,

@@ -10,13 +10,13 @@ from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparison.finding_comparison import finding_markdown, finding_rows, finding_table
-from pytest_audiobench.gate.regression_text import RUNAWAYS, improvement_text
+from pytest_audiobench.gate.regression_text import RUNAWAYS, improvement_text, level_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
-_HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "MDE")
+_HEAD = ("", "value", "interval", "change", "interval", "flips", "pairs", "MDE")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
 _OF_TEST = (
@@ -154,9 +154,9 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 def rules_text(comparison: Comparison) -> str:
     """What the columns hold, and how strict the tests are."""
     rules = comparison.rules
-    level = f"{rules.alpha:g}" + (f" / {comparison.comparisons}" if comparison.comparisons > 1 else "")
+    level = level_text(rules.alpha, max(1, comparison.comparisons))
     return (
-        f"drop: how much worse than {comparison.contenders[0].letter}, on pairs, of shares in points; margin "
+        f"change: minus {comparison.contenders[0].letter}, on the same samples, of shares in pp; margin "
         f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; MDE: the minimum "
         "detectable effect, the drop that is called regressed four times in five"
     )
@@ -217,7 +217,7 @@ def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, 
                 yield f"    {contender.letter}", *figures, *("",) * 5
             else:
                 tests = (
-                    *table_cells.drop_cells(regression),
+                    *table_cells.change_cells(regression),
                     str(regression.pairs),
                     table_cells.amount(regression.detectable, regression.unit),
                 )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pytest_audiobench.gate.power import OWN_ERROR, Power, PowerQuery, plain
+from pytest_audiobench.gate.regression_text import level_text
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.formatting import WIDTH, eval_name, printable, wrapped
@@ -51,10 +52,9 @@ def _markdown_lines(powers: Sequence[Power], question: PowerQuery, notes: Sequen
 
 
 def _question(question: PowerQuery) -> str:
-    level = f"{question.alpha:g} / {question.lines}" if question.lines > 1 else f"{question.alpha:g}"
     return (
         f"How many samples a drop of {question.drop} needs to be called a regression: margin {question.margin}, "
-        f"level {level}, power {question.power:g}"
+        f"level {level_text(question.alpha, question.lines)}, power {question.power:g}"
     )
 
 

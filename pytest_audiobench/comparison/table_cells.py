@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_audiobench.gate.regression_text import change_texts
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
@@ -28,10 +29,10 @@ def interval_cell(estimate: Estimate, unit: str) -> str:
     return between(estimate.lower, estimate.upper, unit)
 
 
-def drop_cells(regression: RegressionRecord) -> tuple[str, str, str]:
-    """The drop, its interval, and how many pairs became worse and better."""
-    between_ = between(regression.lower, regression.upper, regression.unit)
-    return amount(regression.drop, regression.unit), between_, f"{regression.worse} / {regression.better}"
+def change_cells(regression: RegressionRecord) -> tuple[str, str, str]:
+    """The change with its sign, its interval, and how many pairs became worse and better."""
+    change, interval = change_texts(regression)
+    return change.removesuffix(" pp"), interval, f"{regression.worse} / {regression.better}"
 
 
 def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:

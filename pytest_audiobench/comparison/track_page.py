@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import MARKS, drop_cells, interval_cell, value_cell
+from pytest_audiobench.comparison.table_cells import MARKS, change_cells, interval_cell, value_cell
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
 from pytest_audiobench.gate.regression_text import improvement_text
@@ -90,7 +90,13 @@ def _value(estimate: Estimate, unit: str, answered: float | None) -> dict[str, A
 
 
 def _regression_content(regression: RegressionRecord) -> dict[str, Any]:
-    amount, between, flips = drop_cells(regression)
+    amount, between, flips = change_cells(regression)
     status = regression.verdict.replace("_", " ")
-    content = {"status": status, "mark": MARKS[regression.verdict], "drop": amount, "interval": between, "flips": flips}
+    content = {
+        "status": status,
+        "mark": MARKS[regression.verdict],
+        "change": amount,
+        "interval": between,
+        "flips": flips,
+    }
     return {**content, "detail": improvement_text(regression) or regression.detail}

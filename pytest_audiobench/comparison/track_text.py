@@ -7,13 +7,13 @@ from typing import Any
 
 from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.track import Curve, Track
-from pytest_audiobench.gate.regression_text import RUNAWAYS
+from pytest_audiobench.gate.regression_text import RUNAWAYS, level_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
-_HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs")
+_HEAD = ("", "value", "interval", "change", "interval", "flips", "pairs")
 _INTERVALS = (2, 4)
 
 
@@ -104,10 +104,10 @@ def name(curve: Curve) -> str:
 def heading(track: Track) -> list[str]:
     """The range of the runs, and the rules by which they are compared."""
     by = "time" if track.points[0].step is None else "step"
-    level = f"{track.alpha:g}" + (f" / {track.comparisons}" if track.comparisons > 1 else "")
+    level = level_text(track.alpha, max(1, track.comparisons))
     return [
         f"{len(track.points)} runs by {by}, {track.points[0].place} to {track.points[-1].place}",
-        f"drop: how much worse than the run before, on pairs, of shares in points; margin {track.max_drop}, p to be "
+        f"change: minus the run before, on the same samples, of shares in pp; margin {track.max_drop}, p to be "
         f"below {level}; flips: samples that became worse / better",
     ]
 
@@ -135,7 +135,7 @@ def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
             regression = curve.drops[at]
             verdict = regression.verdict if regression else ""
             mark = table_cells.MARKS[verdict] if verdict in table_cells.SAID else " "
-            cells = ("",) * 4 if regression is None else (*table_cells.drop_cells(regression), str(regression.pairs))
+            cells = ("",) * 4 if regression is None else (*table_cells.change_cells(regression), str(regression.pairs))
             figures = (table_cells.value_cell(estimate, curve.unit), table_cells.interval_cell(estimate, curve.unit))
             remarks = [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
             label = " ".join(filter(None, (track.points[at].label, *remarks)))
@@ -194,7 +194,7 @@ def perturbations(track: Track) -> list[str]:
 def _markdown_lines(track: Track) -> Iterator[str]:
     yield from (f"- {escaped(line)}" for line in (track.model, *heading(track)))
     yield ""
-    yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"
+    yield "| eval | metric | run | value | interval | change | interval | flips | pairs |"
     yield "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |"
     for curve in track.curves:
         names: tuple[str, str] = (

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.regression_text import line_text, subject_text
+from pytest_audiobench.gate.regression_text import change_texts, line_text, subject_text
 from pytest_audiobench.gate.threshold_syntax import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.thresholds import Verdict
-from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
-from pytest_audiobench.metrics.value import RELATIVE, bounds_text, figure_text, value_text
+from pytest_audiobench.metrics.value import bounds_text, figure_text, value_text
 from pytest_audiobench.records.run import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
 
 WIDTH = 80
@@ -39,7 +38,7 @@ class _RegressionRow(NamedTuple):
     metric: str
     before: str
     now: str
-    drop: str
+    change: str
     interval: str
     n: str
     verdict: str
@@ -58,8 +57,8 @@ _MANY_METRICS = 16
 """Rows without a verdict beyond which a table no longer shows what failed."""
 _HEAD = _Row(*_Row._fields)._replace(parse_rate="parse rate")
 _REGRESSION_HEAD = _RegressionRow(*_RegressionRow._fields)
-_RIGHT = {"value", "interval", "n", "parse_rate", "before", "now", "drop"}
-_WIDEST = {"threshold": 16, "interval": 22, "value": 16, "before": 14, "now": 14, "drop": 16}
+_RIGHT = {"value", "interval", "n", "parse_rate", "before", "now", "change"}
+_WIDEST = {"threshold": 16, "interval": 22, "value": 16, "before": 14, "now": 14, "change": 16}
 
 
 def failure_table(
@@ -112,16 +111,12 @@ def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[
 
 
 def _regression_row(record: RegressionRecord, headline: str | None) -> _RegressionRow:
-    unit = RELATIVE if record.relative else POINTS if record.unit in FRACTIONS else record.unit
-    drop = "" if record.drop is None else figure_text(record.drop, unit)
-    if record.relative and record.drop is not None:
-        drop = f"{100 * record.drop:+.1f} %"
-    interval = bounds_text(record.lower, record.upper, unit)
+    change, interval = change_texts(record)
     return _RegressionRow(
         metric=_clean(subject_text(record, headline)),
         before=figure_text(record.baseline, record.unit),
         now=figure_text(record.value, record.unit),
-        drop=drop,
+        change=change if record.drop is not None else "",
         interval=f"[{interval}]" if interval else "",
         n=f"{record.pairs}{f' in {record.clusters}' if record.clusters is not None else ''}",
         verdict=record.status.replace("_", " "),

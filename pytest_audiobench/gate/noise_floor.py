@@ -39,7 +39,7 @@ def is_within(size: float | None, floor: NoiseMeasurement | None) -> bool:
 def floor_text(floor: NoiseMeasurement) -> str:
     """``within the noise floor: accuracy moves by up to 2.5 points when the same model is asked again (…)``."""
     in_points = metric_kind(floor.metric).unit in FRACTIONS
-    most = f"{100.0 * floor.score_shift:.1f} points" if in_points else digits_text(floor.score_shift, 3)
+    most = f"{100.0 * floor.score_shift:.1f} pp" if in_points else digits_text(floor.score_shift, 3)
     outcomes = (
         "" if floor.same_outcomes is None else f", {100.0 * (1.0 - floor.same_outcomes):.2g} % of outcomes change"
     )

@@ -46,7 +46,7 @@ from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.records.run import NoiseMeasurement, RegressionRecord, RegressionStatus
+from pytest_audiobench.records.run import NOT_IN_BASELINE, NoiseMeasurement, RegressionRecord, RegressionStatus
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 
@@ -57,7 +57,7 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     """
     test = LineTest.of(here, line, terms)
     if baseline is None:
-        return test.untested("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
+        return test.untested("inconclusive", f"{NOT_IN_BASELINE}{here.eval}: it is measured, not compared")
     if (reason := mismatch(baseline, here, test.scorer)) is not None:
         return test.untested("not_comparable", reason)
     pairs = test.pairs(baseline, here)
@@ -179,7 +179,7 @@ class LineTest:
         record = self._record(status, pairs, drop, values, "", self._moves(before, after), names)
         detail = sentence(record) + noise
         if status == "inconclusive" and (name := trimmed(self.kind.name, before) or trimmed(self.kind.name, after)):
-            detail += f"{RUNAWAYS}{name} beside it"
+            detail += f"{RUNAWAYS}{name}"
         if status != "pass" and is_within(record.drop, floor):
             assert floor is not None
             excused = status == "regressed" and is_within(record.drop, excuse)

@@ -8,14 +8,14 @@ from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.records.run import NoiseRecord, RegressionRecord
 
-RUNAWAYS = "; runaway answers hide the rest: see them first, and gate "
+RUNAWAYS = "; runaway answers dominate: look at them first, and also gate "
 """Stands in the sentence of an inconclusive line that more samples would not decide, before the metric that may be."""
 
 
 def sentence(record: RegressionRecord) -> str:
     """The verdict and the formula it follows from, with this line's numbers."""
     at = f"p {p_text(record.p)} for a drop of at most {amount(record, record.margin)}"
-    level = f"{record.alpha:g} / {record.lines}" if record.lines > 1 else f"{record.alpha:g}"
+    level = level_text(record.alpha, record.lines)
     certain = f"{100.0 * (1.0 - record.alpha):g} %"
     seen = (
         f"; a drop of {amount(record, record.detectable)} would be seen four times in five" if record.detectable else ""
@@ -33,12 +33,46 @@ def sentence(record: RegressionRecord) -> str:
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 points better: p < 0.0001 for no gain, q = 0.002 over 20 lines``; nothing for a line that is not."""
+    """``3.1 pp better: p < 0.0001 that it is no better``, over several comparisons with q; nothing for others."""
     if record.verdict != "improved":
         return ""
-    lines = f", q {p_text(record.q_better)} over {record.lines} lines" if record.lines > 1 else ""
+    lines = f", q {p_text(record.q_better)} over {record.lines} comparisons" if record.lines > 1 else ""
     gain = amount(record, None if record.drop is None else -record.drop)
-    return f"{gain} better: p {p_text(record.p_better)} for no gain{lines}"
+    return f"{gain} better: p {p_text(record.p_better)} that it is no better{lines}"
+
+
+def change_of(record: RegressionRecord) -> tuple[float | None, float | None, float | None]:
+    """This run's value minus the baseline's on the pairs, and the ends of its interval, the lower first."""
+    if record.direction == "higher":
+        value, lower, upper = (None if end is None else -end for end in (record.drop, record.upper, record.lower))
+        return value, lower, upper
+    return record.drop, record.lower, record.upper
+
+
+def change_texts(record: RegressionRecord) -> tuple[str, str]:
+    """``−3.2 pp`` for an accuracy, ``+3.2 pp`` for a word error rate that became worse; and ``−5.0 to −1.4``."""
+    unit = record.drop_unit
+    value, lower, upper = change_of(record)
+    interval = "" if lower is None or upper is None else f"{_signed(lower, unit)} to {_signed(upper, unit)}"
+    return "–" if value is None else difference_text(value, unit), interval
+
+
+def difference_text(difference: float, unit: str) -> str:
+    """``−3.2 pp`` between two fractions, ``+5.0 %`` for a share of one of the values, else four digits and the unit."""
+    return f"{_signed(difference, unit)} {'pp' if unit in FRACTIONS else unit}".rstrip()
+
+
+def _signed(number: float, unit: str) -> str:
+    if unit == "%" or unit in FRACTIONS:
+        text = f"{round(100.0 * number, 1) + 0.0:+.1f}"
+    else:
+        text = digits_text(number + 0.0, 4, "+")
+    return text.replace("-", "\N{MINUS SIGN}", 1)
+
+
+def level_text(alpha: float, lines: int) -> str:
+    """What p is compared with: ``0.05``, or ``0.0071 (0.05 shared by 7 comparisons)``."""
+    return f"{alpha:g}" if lines == 1 else f"{alpha / lines:.2g} ({alpha:g} shared by {lines:,} comparisons)"
 
 
 def p_text(p: float | None) -> str:
@@ -49,15 +83,15 @@ def p_text(p: float | None) -> str:
 
 
 def amount(record: RegressionRecord, value: float | None) -> str:
-    """A drop in words: points of a hundred for what is kept as a fraction, a percentage of the baseline's value, or a
-    number in the metric's unit.
+    """A drop in words: pp (points of a hundred) for a fraction, a percentage of the baseline's value, or a number in
+    the metric's unit.
     """
     if value is None:
         return "an unknown amount"
     if record.relative:
         return f"{100.0 * value:.1f} %"
     if record.unit in FRACTIONS:
-        return f"{100.0 * value:.1f} points"
+        return f"{100.0 * value:.1f} pp"
     return f"{digits_text(value, 3)} {record.unit}".rstrip()
 
 

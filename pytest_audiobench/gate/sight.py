@@ -31,8 +31,8 @@ class Sight(NamedTuple):
 
     @property
     def loss_text(self) -> str:
-        """``3.4 points``, or a number in the metric's unit."""
-        return f"{100.0 * self.loss:.1f} points" if self.in_points else digits_text(self.loss, 2)
+        """``3.4 pp``, or a number in the metric's unit."""
+        return f"{100.0 * self.loss:.1f} pp" if self.in_points else digits_text(self.loss, 2)
 
     def __str__(self) -> str:
         if math.isinf(self.loss):

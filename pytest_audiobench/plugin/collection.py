@@ -217,7 +217,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     elif shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline or --ab-gate" for text in shared.rules.about_drops()]
     else:
-        shared.gate.lines = max(1, sum(max(1, eval_.lines) for eval_ in expected if not eval_.beside))
+        shared.gate.share(expected)
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             selected_evals = [eval_.eval for eval_ in expected]
@@ -242,6 +242,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
                 nodeid: Planned(*(count // shared.shard.count for count in size)) for nodeid, size in planned.items()
             }
         if shared.gate is not None:
+            lines += shared.gate.unknown(expected)
             lines += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
     announcement = Announcement(expected, left_out, cautions, lines, planned, missing, unknown, baseline, named)
     _announce(shared, session.items, announcement)

@@ -58,7 +58,7 @@ _LISTS = {
     "require": (
         "all|NAME",
         "fail where a data set, benchmark or suite is selected and not measured since its data is not on this machine; "
-        "all: any; repeatable",
+        "all: any, with --ab-baseline any eval of the baseline; repeatable",
     ),
     "select": (
         "SUITE|TASK",

@@ -1,11 +1,13 @@
 """The regression gate of a run: which lines hold for which eval, and how the run's alpha is shared among them.
 
 The number of lines of a run, m, is known alike in every process once the evals are collected, whatever the number of
-workers: each selected eval counts for the lines that are declared for it (the headline's, and those of the rules that
-match it), at least one. ``-k``, ``--lf`` and their like change m; the record says it.
+workers: each evaluation that the baseline holds of a selected test counts for the lines that are declared for it (the
+headline's, and those of the rules that match it), at least one. What it does not hold is never tested, and takes no
+share. An evaluation is called ``test`` or ``test:name``, so that a name that only the body knows is one of the
+baseline's, or nothing is compared with it. ``-k``, ``--lf`` and their like change m; the record says it.
 
-What a test adds to that when it runs, by several evaluations or by ``evaluate.require`` in its code, divides the test's
-own part of alpha and nobody else's: k lines were counted for it, it makes l, and each is tested at
+What a test adds to that when it runs, by ``evaluate.require`` in its code or by evaluations of which nothing was known,
+divides the test's own part of alpha and nobody else's: k lines were counted for it, it makes l, and each is tested at
 alpha × k / (m × l). The parts add up to alpha, so the chance that any unchanged eval of the run is called regressed is
 at most alpha (Bonferroni).
 """
@@ -40,9 +42,10 @@ from pytest_audiobench.gate.threshold_syntax import point, read_margin
 from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
+from pytest_audiobench.plugin.run_folder import Expected
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.catalogue import takes_encoder
-from pytest_audiobench.protocols.protocol import Protocol, encoder_of
+from pytest_audiobench.protocols.protocol import ALL, Protocol, encoder_of
 from pytest_audiobench.records.run import RegressionRecord, StopVerdict
 
 
@@ -59,12 +62,34 @@ class Gate:
         self._margin = options.max_drop or MARGIN
 
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
-        """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
+        """How many lines a selected test is known to have, at least one for each evaluation that the baseline holds;
+        0 where it holds none. ``in_code`` are those that are known to be in its code.
+        """
+        names = self.evaluations_of(eval_, alias)
+        if names and self.baseline.recorded is None:
+            sides = [self.baseline.of(alias).sides[name] for name in names]
+            lines = (self.lines_of(side.eval, alias, _headline(side), ()) for side in sides)
+            return sum(max(1, len(of_side) + in_code) for of_side in lines)
+        if not names and not self.baseline.is_asked:
+            return 0
         rules = self._rules.for_test(eval_, alias)
         plain = [rule.max_drop for rule in rules if ":" not in rule.eval and rule.max_drop is not None]
         of_parts = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
         headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *of_parts])
-        return sum(len(rule.drops) for rule in rules) + headline + in_code
+        return max(1, sum(len(rule.drops) for rule in rules) + headline + in_code)
+
+    def share(self, evals: Iterable[Expected]) -> None:
+        """Count the lines among which alpha is shared: those of the evals that there is something to compare with."""
+        self.lines = max(1, sum(eval_.lines for eval_ in evals))
+
+    def unknown(self, evals: Iterable[Expected]) -> list[str]:
+        """What is said before a run of which the baseline knows the smaller part; nothing else."""
+        names = {eval_.eval: bool(eval_.in_baseline) for eval_ in evals if not eval_.beside}
+        lacking = len(names) - sum(names.values())
+        if self.baseline.is_asked or 2 * lacking <= len(names):
+            return []
+        where = source_text(self.baseline.source)
+        return [f"{lacking} of {len(names)} selected evals are not in {where}: they are measured, not compared"]
 
     def terms(self, counted: int, actual: int) -> Terms:
         """The terms of a test's ``actual`` lines, where ``counted`` were known when the evals were collected."""
@@ -101,7 +126,7 @@ class Gate:
         for eval_, alias in dict.fromkeys(evals):
             for name in self.evaluations_of(eval_, alias):
                 side = self.baseline.of(alias).sides[name]
-                headline = next(iter(side.metrics.get(side.headline, ())), "")
+                headline = _headline(side)
                 lines = [line for line in self.lines_of(name, alias, headline, ()) if line.metric == headline]
                 found += [sight_of(side, line, terms, self._options.limit) for line in lines if not line.group][:1]
         return sight_lines(sight for sight in found if sight is not None)
@@ -150,7 +175,11 @@ class Gate:
             ]
         if rest := [eval_ for eval_ in unselected if eval_ not in gone]:
             evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
-            notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")
+            cut = f"{len(rest)} {evals} of {baseline} {were} not selected"
+            if ALL in self._options.required:
+                missing.append(f"{cut}, which --ab-require=all asks for: {', '.join(rest)}")
+            else:
+                notes.append(f"{cut}: {_some(rest)}")
         return notes, missing
 
     def _recorded_coverage(self, selected: Sequence[str], aliases: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -290,7 +319,9 @@ class BaselineComparison:
         Behind them, in a sentence each, lines that an evaluation cannot have: they have no verdict.
         """
         lines_of_each = [self._lines(evaluation, in_code) for evaluation in evaluations]
-        terms = self._gate.terms(self._counted, sum(map(len, lines_of_each)))
+        known = [self._baseline(evaluation.result.record.eval) is not None for evaluation in evaluations]
+        tested = sum(len(lines) for lines, is_known in zip(lines_of_each, known, strict=True) if is_known)
+        terms = self._gate.terms(self._counted, tested)
         verdicts: list[list[RegressionRecord]] = []
         mistakes: dict[str, None] = {}
         for evaluation, lines, failure in zip(evaluations, lines_of_each, failures, strict=True):
@@ -360,6 +391,10 @@ class BaselineComparison:
         if eval_ not in self._sides:
             self._sides[eval_] = _side_of(evaluation, self._handle, self._store)
         return self._sides[eval_]
+
+
+def _headline(side: ComparableEval) -> str:
+    return next(iter(side.metrics.get(side.headline, ())), "")
 
 
 def _side_of(evaluation: Evaluation, handle: ModelHandle, store: Store) -> ComparableEval:

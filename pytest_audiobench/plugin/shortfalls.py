@@ -169,11 +169,14 @@ def _required(controller: Controller, records: Sequence[ItemRecord], config: pyt
     """What ``--ab-require`` names and whose data is not on this machine, or of which nothing was measured."""
     names = read_options(config).required
     lacking: dict[str, str] = {}
+    has_no_baseline = not any(expected.in_baseline for expected in controller.expected.values())
     seen = {name for record in records if record.scorers for name in _names(record.suite, [record.dataset])}
     for nodeid, sets in controller.unavailable.items():
         own = _names(controller.expected[nodeid].suite, sets)
         seen |= own
-        for name in sorted({ALL, *own} & set(names)):
+        # With a baseline all are those that it holds.
+        is_one = has_no_baseline or bool(controller.expected[nodeid].in_baseline)
+        for name in sorted({*own, *([ALL] if is_one else [])} & set(names)):
             reason = message(controller.messages.get(nodeid, "its data is not on this machine"))
             lacking.setdefault(", ".join(sorted(sets)), f"which --ab-require={name} asks for, is unavailable: {reason}")
     yield from (f"{sets}, {reason}" for sets, reason in lacking.items())

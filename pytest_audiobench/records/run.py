@@ -30,6 +30,8 @@ MOST_BYTES = 512 * 2**20
 
 PASSED_OVER = " was passed over: "
 """Stands in the note of a file that holds answers and could not be read, before the reason."""
+NOT_IN_BASELINE = "the baseline has no eval "
+"""Begins the detail of a regression line that nothing was compared for."""
 ALARM = "alarm:"
 """Begins a warning of an item that no reader may miss: reports show it where the verdict stands."""
 
@@ -121,6 +123,11 @@ class RegressionRecord(Record, frozen=True):
     """``p_better`` adjusted over the run's lines by Holm's method, apart from their regressions."""
     relative: bool = False
     """Whether drop, bounds and margin are shares of the baseline's value: those of what requests took are."""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the baseline lacks the eval, so that it was measured and compared with nothing."""
+        return self.status == "inconclusive" and self.detail.startswith(NOT_IN_BASELINE)
 
     @property
     def drop_unit(self) -> str:

@@ -6,8 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.gate.regression_text import REASONS, improvement_text, line_text, p_text, subject_text
-from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.gate.regression_text import (
+    REASONS,
+    amount,
+    change_of,
+    change_texts,
+    improvement_text,
+    line_text,
+    p_text,
+    subject_text,
+)
+from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
 
@@ -40,10 +49,11 @@ class Change:
     before_at: float | None
     """Where the baseline's value is drawn, in the metric's own unit."""
     now: str
-    drop: str
-    """Positive where this run is worse."""
+    change: str
+    """From the baseline's value, with its sign."""
     interval: str
     bound: str
+    """The drop that a pass excludes."""
     margin: str
     p: str
     p_holm: str
@@ -56,9 +66,10 @@ class Change:
     detail: str
     method: str
     left_out: tuple[LeftOut, ...]
-    unit: str
+    axis: str
+    """What it is drawn along, and where it is worse."""
     at: float | None
-    """Where the drop is drawn, in ``unit``, as are its interval and the two below."""
+    """Where the change is drawn, as are its interval and the two below."""
     low: float | None
     high: float | None
     most: float | None
@@ -75,7 +86,7 @@ class Changes:
     tone: formatting.Tone
     verdict: str
     counts: str
-    """``2 of 7 lines regressed, 4 pass, 1 not checked``."""
+    """``2 of 7 comparisons regressed, 4 pass, 1 not checked``."""
     detectable: str
     """How small a drop all of them would have shown, where none regressed."""
     unchecked: int
@@ -83,35 +94,35 @@ class Changes:
     digest: str
     lines: tuple[Change, ...]
     without_line: tuple[tuple[str, str], ...]
-    """Evals, with their models, that have no regression line."""
+    """Evals, with their models, that were measured and compared with nothing."""
 
 
 def changes(record: RunRecord) -> Changes | None:
     """What the run's record says of its baseline; None where it was compared with none."""
-    lines = [line for _, line in _lines(record.items)]
-    if record.baseline is None and not lines:
+    if record.baseline is None and not any(item.regressions for item in record.items):
         return None
+    lines = [line for _, line in _lines(record.items)]
     statuses: Counter[str] = Counter(line.verdict for line in lines)
     worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
-    # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
+    # Those of evals that were skipped, or stopped before, count in the level and have no verdict.
     # A model of the same run is what others are compared with.
     base = record.baseline.model if record.baseline is not None and record.baseline.run == record.run else None
-    unchecked = max([line.lines for line in lines], default=len(lines)) - len(lines)
+    unchecked = max(0, min([line.lines for line in lines], default=0) - len(lines))
+    known = [item for item in record.items if item.scorers and not item.control and item.model != base]
+    unknown = sum(any(line.is_unknown for line in item.regressions) for item in known)
     return Changes(
         mark=mark,
         tone=tone,
         verdict="no regression" if worst in ("pass", "improved") else word,
-        counts=_counts(statuses, max(unchecked, 0)),
+        counts=_counts(statuses, unknown, unchecked),
         detectable=_detectable(lines),
-        unchecked=max(unchecked, 0),
+        unchecked=unchecked,
         baseline=() if record.baseline is None else tuple(_facts(record.baseline)),
         digest="" if record.baseline is None else record.baseline.digest,
         lines=changed_lines(record.items),
         without_line=tuple(
-            (item.eval, item.model)
-            for item in record.items
-            if not item.regressions and not item.control and item.model != base
+            (item.eval, item.model) for item in known if all(line.is_unknown for line in item.regressions)
         ),
     )
 
@@ -142,16 +153,20 @@ def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionReco
         beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
         return list(formatting.VERDICTS).index(line.verdict), -beyond
 
-    return sorted(((item, line) for item in items for line in item.regressions), key=urgency)
+    known = ((item, line) for item in items for line in item.regressions if not line.is_unknown)
+    return sorted(known, key=urgency)
 
 
-def _counts(statuses: Counter[str], unchecked: int) -> str:
+def _counts(statuses: Counter[str], unknown: int, unchecked: int) -> str:
+    rest = [f"{unchecked} not checked"] * bool(unchecked) + [
+        f"{formatting.counted(unknown, 'eval')} not in the baseline"
+    ] * bool(unknown)
     if not statuses:
-        return "no regression line was compared with the baseline"
+        return ", ".join(["nothing was compared with the baseline", *rest])
     counts = [f"{statuses[status]} {sign.words}" for status, sign in formatting.VERDICTS.items() if statuses[status]]
     first, _, words = counts[0].partition(" ")
-    counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'line')} {words}"
-    return ", ".join([*counts, *([f"{unchecked} not checked"] if unchecked else [])])
+    counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'comparison')} {words}"
+    return ", ".join([*counts, *rest])
 
 
 def _detectable(lines: Sequence[RegressionRecord]) -> str:
@@ -159,7 +174,7 @@ def _detectable(lines: Sequence[RegressionRecord]) -> str:
     if not drops or len(drops) < len(lines) or any(line.status == "regressed" for line in lines):
         return ""
     each = "the line" if len(lines) == 1 else "every line"
-    return f"A drop of {100 * max(drops):.1f} points would be detected by {each} four times in five."
+    return f"A drop of {100 * max(drops):.1f} pp would be detected by {each} four times in five."
 
 
 def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
@@ -174,7 +189,10 @@ _AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "met
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
     mark, tone, status = formatting.VERDICTS[line.verdict]
     unit = line.drop_unit
-    fraction = unit in FRACTIONS
+    sign = -1.0 if line.direction == "higher" else 1.0
+    shown = "pp" if unit in FRACTIONS else formatting.unit_text(unit)
+    change, interval = change_texts(line)
+    at, low, high = (formatting.axis_value(each, unit) for each in change_of(line))
     headline = item.scorers[0].name if item.scorers else None
     return Change(
         **{name: getattr(line, name) for name in _AS_RECORDED},
@@ -190,23 +208,26 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         before=formatting.value_text(line.baseline, line.unit),
         before_at=formatting.axis_value(line.baseline, line.unit),
         now=formatting.value_text(line.value, line.unit),
-        drop=formatting.difference_text(line.drop, unit),
-        interval=formatting.interval_text(line, POINTS if fraction else unit),
-        bound=formatting.difference_text(line.bound, unit),
-        # The sign of what a bound is compared with says no more than its number does.
-        margin=formatting.difference_text(line.margin, unit).removeprefix("+"),
+        change=change,
+        interval=interval,
+        bound="–" if line.bound is None else amount(line, line.bound),
+        margin="–" if line.margin is None else amount(line, line.margin),
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
-        level=f"{line.alpha:g}" + (f" / {line.lines}" if line.lines > 1 else ""),
-        detectable=formatting.difference_text(line.detectable, unit).removeprefix("+"),
+        level=f"{line.alpha / line.lines:.2g}",
+        detectable="–" if line.detectable is None else amount(line, line.detectable),
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
             for reason, count in line.left_out.items()
         ),
-        unit=formatting.unit_text(POINTS if fraction else unit),
-        at=formatting.axis_value(line.drop, unit),
-        low=formatting.axis_value(line.lower, unit),
-        high=formatting.axis_value(line.upper, unit),
-        most=formatting.axis_value(line.bound, unit),
-        limit=formatting.axis_value(line.margin, unit),
+        axis=f"change{', ' * bool(shown)}{shown} (to the {'left' if sign < 0 else 'right'} is worse)",
+        at=at,
+        low=low,
+        high=high,
+        most=_signed(line.bound, sign, unit),
+        limit=_signed(line.margin, sign, unit),
     )
+
+
+def _signed(drop: float | None, sign: float, unit: str) -> float | None:
+    return formatting.axis_value(None if drop is None else sign * drop, unit)

@@ -36,7 +36,7 @@ _MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Parse rate", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
-    *("Verdict", "Eval", "Baseline → now", "Drop<br>(95 % interval)", "Flips"),
+    *("Verdict", "Eval", "Baseline → now", "Change<br>(95 % interval)", "Flips"),
     "Smallest<br>drop detected<br>4 times in 5",
 )
 _TOGETHER = "&nbsp;"
@@ -113,14 +113,16 @@ def headline(name: str, verdict: RunVerdict) -> str:
 
 
 def without_line_sentence(run: RunRecord, several: bool) -> str:
-    """The evals that have no regression line, the first of them by name; empty without a baseline."""
+    """The evals that were not compared, the first of them by name; empty without a baseline."""
     changes = baseline_changes(run)
     if changes is None or not changes.without_line:
         return ""
     names = [eval_name(*owner, several) for owner in changes.without_line[:_MOST_NAMES]]
     left_out = len(changes.without_line) - len(names)
     more = f" and {left_out} more" if left_out else ""
-    return f"Without a regression line: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+    return (
+        f"Measured, not compared with the baseline: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+    )
 
 
 def failed_check_sentence(check: FailedCheck, several: bool) -> str:
@@ -140,11 +142,11 @@ def regression_row(line: Change, several: bool) -> str:
     verdict = f"{line.mark}{_TOGETHER}**{line.status.replace(' ', _TOGETHER)}**"
     owner = escaped(eval_name(line.eval, line.model, several), LONGEST_NAME)
     values = "–" if line.at is None else f"{line.before} → {line.now}"
-    drop = (line.drop, f"({line.interval})") if line.interval else (line.drop,)
+    change = (line.change, f"({line.interval})") if line.interval else (line.change,)
     flips = (f"{line.worse} worse", f"{line.better} better", f"of {line.pairs}") if line.at is not None else ("–",)
     cells = (
         "<br>".join(escaped(text, LONGEST_NAME).replace(" ", _TOGETHER) for text in texts)
-        for texts in ((values,), drop, flips, (line.detectable,))
+        for texts in ((values,), change, flips, (line.detectable,))
     )
     return table_row((verdict, f"{owner}<br>{escaped(line.subject, LONGEST_NAME)}", *cells))
 

@@ -11,12 +11,13 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.regression_text import level_text
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.lines import COMPARED_FILE, ComparedRow
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import markdown, summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
-from pytest_audiobench.report.formatting import counted, eval_name
+from pytest_audiobench.report.formatting import eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
 from pytest_audiobench.report.label_tables import answer_label
 from pytest_audiobench.report.run_reader import Run
@@ -32,9 +33,10 @@ _FLIPS = 3
 _LONGEST_TEXT = 400
 _RULES = (
     "**pass**: the upper bound of the drop is below the margin. **regressed**: the test of “the drop is at most the "
-    "margin” gives p at most alpha divided by the number of lines. **inconclusive**: neither; the samples are too few "
-    "to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**: a pass for which "
-    "the test of “it is no better”, adjusted over all lines, gives q at most alpha; it makes up for no regression."
+    "margin” gives p at most its level, alpha shared by all comparisons. **inconclusive**: neither; the samples are "
+    "too few to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**: a pass for "
+    "which the test of “it is no better”, adjusted over all comparisons, gives q at most alpha; it makes up for no "
+    "regression."
 )
 
 
@@ -197,7 +199,7 @@ def _settings(record: RunRecord) -> Iterator[str]:
     lines = [line for item in record.items for line in item.regressions]
     if lines:
         yield f"- {_RULES}"
-        yield f"- alpha {lines[0].alpha:g}, {counted(lines[0].lines, 'line')}"
+        yield f"- level {level_text(lines[0].alpha, lines[0].lines)}"
     for name, signatures in sorted(summary_footer.signatures(record).items()):
         yield from (f"- scorer {escaped(name)}: {quoted(signature)}" for signature in signatures)
     yield f"- run {escaped(record.run)}, {escaped(' '.join(record.command))}"

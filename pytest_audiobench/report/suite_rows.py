@@ -104,7 +104,7 @@ def _head(suite: str, evals: Sequence[view_model.Eval]) -> tuple[tuple[str, str,
     count = verdicts[worst.verdict]
     verdict = worst.verdict if count == len(evals) else f"{count} of {len(evals)} {worst.verdict}"
     name = evals[0].name if len(evals) == 1 else suite
-    return (worst.mark, name, worst.model, "" if worst.verdict == "no check" else verdict), worst.tone
+    return (worst.mark, name, worst.model, "" if worst.verdict == view_model.NOT_GATED else verdict), worst.tone
 
 
 def _bracketed(interval: str) -> str:

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
-from pytest_audiobench.report.formatting import Tone, cut_in_the_middle, eval_name, printable
+from pytest_audiobench.report.formatting import Tone, counted, cut_in_the_middle, eval_name, printable
 from pytest_audiobench.report.scene_columns import published_lines
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
 from pytest_audiobench.report.suite_rows import alarm_lines, fitted, skip_lines, suite_rows
 from pytest_audiobench.report.verdict import (
     PASS,
     alarms,
+    baseline_changes,
     failed_checks,
     failed_thresholds,
     is_alarm,
+    parse_rate_hint,
     regression_lines,
     run_verdict,
 )
@@ -37,7 +39,7 @@ Line: TypeAlias = tuple[str, Style]
 _STYLES: Mapping[Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "parse rate", "verdict")
 _RIGHT = (3, 4, 5, 6)
-_REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
+_REGRESSIONS = ("verdict", "line", "before", "now", "change", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
 
 _FEW = 8
@@ -47,6 +49,7 @@ _MOST = 10
 _MOST_PUBLISHED = 24
 """Lines on what failed, beyond which the page has the others."""
 
+_FEW_NAMES = 3
 _MANY_SKIPS = 3
 """Reasons to skip evals beyond which data that is not here is one line: a catalogue would fill screens."""
 
@@ -96,6 +99,7 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view_model.cautions(run)]
     raised = alarms(run.items) if not is_overview else alarm_lines(run.items)
     lines += [(text, "red") for text in raised]
+    lines += [(text, "yellow") for text in parse_rate_hint(run.items)]
     lines += [(printable(text), "yellow") for text in _notes(run, verbosity, is_overview)]
     if verbosity:
         rules = summary_footer.signatures(run)
@@ -203,13 +207,20 @@ def _regressions(run: RunRecord, width: int, is_overview: bool) -> Iterator[Line
     if is_overview:
         open_ = [change for change in changes if change.status != PASS]
         changes, passed = open_[:_MOST], len(changes) - len(open_)
-    if not changes:
+    compared = baseline_changes(run)
+    if compared is None:
         return
     from pytest_audiobench.report.changes import baseline_text
 
     yield "", ""
-    yield printable(f"compared with {baseline_text(run)}{f'; {passed} lines pass' * bool(passed)}"), "bold"
+    passing = f"; {counted(passed, 'comparison')} passed" * bool(passed)
+    yield printable(f"compared with {baseline_text(run)}{passing}"), "bold"
     several = len(view_model.aliases(run)) > 1
+    if others := [eval_name(*owner, several) for owner in compared.without_line]:
+        some = f"{', '.join(others[:_FEW_NAMES])}{', …' if len(others) > _FEW_NAMES else ''}"
+        yield printable(f"measured, not compared: {counted(len(others), 'eval')} ({some})"), "light"
+    if not changes:
+        return
     rows = [_regression_row(change, several) for change in reversed(changes)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
     wide = _total(widths) <= width
@@ -243,7 +254,7 @@ def _regression_row(change: Change, several: bool) -> tuple[str, ...]:
     name = eval_name(change.eval, change.model, several)
     interval = f"[{change.interval}]" if change.interval else ""
     is_measured = change.at is not None
-    numbers = (change.before, change.now, change.drop) if is_measured else ("", "", "")
+    numbers = (change.before, change.now, change.change) if is_measured else ("", "", "")
     flips = f"-{change.worse} +{change.better}" if is_measured else ""
     cells = (change.status, f"{name}: {change.line}", *numbers, interval, flips, str(change.pairs))
     return tuple(map(printable, cells))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.gate.threshold_syntax import SPEED
 from pytest_audiobench.records.run import ALARM, PASSED_OVER, ItemRecord, RunRecord
-from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, printable
+from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, parse_rate_text, printable
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Change, Changes
@@ -25,6 +25,7 @@ INSTRUMENT_FAILED = 6
 _MOST_NAMES = 5
 _MOST_UNMEASURED = 3
 _MOST_ALARMS = 20
+_LOW_PARSE_RATE = 0.8
 
 
 class RunVerdict(NamedTuple):
@@ -68,7 +69,10 @@ def regression_lines(items: Sequence[ItemRecord]) -> Sequence[Change]:
 def run_verdict(record: RunRecord) -> RunVerdict:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
     changes = baseline_changes(record)
-    statuses = {line.status for item in record.items for line in item.regressions}
+    lines = [line for item in record.items for line in item.regressions]
+    # What the baseline does not know is measured alone, unless that fails the run.
+    known = [line for line in lines if record.exit_status or not line.is_unknown]
+    statuses = {line.status for line in known}
     thresholds: Counter[str] = Counter(verdict.status for item in record.items for verdict in item.verdicts)
     failed = len(failed_otherwise(record))
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
@@ -89,7 +93,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
         sign = sign._replace(mark="!", tone="warn")
     if not record.exit_status and any(is_alarm(text) for item in record.items for text in item.warnings):
         sign = sign._replace(mark="!", tone="warn")
-        advice = "Read the alarm before the numbers."
+        advice = "See the alarm before the numbers."
     return RunVerdict(*sign, counts, advice)
 
 
@@ -109,7 +113,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if thresholds["fail"] or (failed and status == 1):
         return _FAILED, "See what failed and which answers were wrong."
     if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:
-        advice = "Nothing was shown either way: fix what is named, or run again where only the asking failed."
+        advice = "No verdict: fix the errors above, or run again if only requests failed."
         return VERDICTS["not_comparable"], advice
     if record.unmeasured:
         more = len(record.unmeasured) - _MOST_UNMEASURED
@@ -118,31 +122,38 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if record.shard is not None and not status:
         return _PASSED._replace(mark="", tone="plain", words=f"{record.shard}: not judged"), "Merge the shards."
     if "inconclusive" in lines:
-        advice = "Too few samples to tell: audiobench power says how many would do."
+        advice = "Too few samples to decide: audiobench power says how many are needed."
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
         if hidden := next((line.metric for line in undecided if RUNAWAYS in line.detail), ""):
-            advice = f"Runaway answers hide the rest of {hidden}: see them first, and gate {hidden}_trimmed beside it."
+            advice = f"Runaway answers dominate {hidden}: look at them first, and also gate {hidden}_trimmed."
         if any(line.p is not None and line.p <= line.alpha / line.lines for line in undecided):
             advice = "Worse by no more than the model's own noise: see which answers differ before it is merged."
         if not any(line.pairs for line in undecided):
             # More samples are no remedy where the baseline holds nothing to pair them with.
-            advice = "The baseline does not know what is inconclusive: renew it, or check its name."
+            advice = "The baseline has none of what is inconclusive: write it again, or check its name."
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
     if status and status != _NOTHING_SELECTED:
         return _FAILED, "See what failed."
     if all(item.outcome == "skipped" and not item.scorers for item in record.items):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
-        advice = "Nothing was required: declare thresholds, or compare with a baseline."
+        advice = "Not gated: no threshold and no baseline applies; gate with --ab-baseline=FILE or audiobench.toml."
         if any(note.startswith("not checked: ") for note in record.notes):
             advice = "What is required was not checked: the notes say why."
         if any(PASSED_OVER in note for note in record.notes):
             advice = "Not all files could be read: the notes name them."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     evals = [item for item in record.items if item.scorers and not item.control]
-    free = sum(not item.verdicts and not item.regressions for item in evals)
-    rest = f"; {free} of {len(evals)} evals have no requirement" * bool(free)
+    free = sum(not is_gated(item) for item in evals)
+    how = f" (nothing is required of {'its' if free == 1 else 'their'} score: see docs/thresholds.md)"
+    rest = f"; {free} of {counted(len(evals), 'eval')} {'is' if free == 1 else 'are'} not gated{how}" * bool(free)
     return _PASSED, f"All that is required was met{rest}."
+
+
+def is_gated(item: ItemRecord) -> bool:
+    """Whether anything is required of what the eval measured, other than that it could be asked."""
+    subjects = (verdict.threshold.partition("[")[0].split()[:1] for verdict in item.verdicts)
+    return any(subject != ["errors"] for subject in subjects) or any(not line.is_unknown for line in item.regressions)
 
 
 def stopped_text(items: Sequence[ItemRecord]) -> str:
@@ -227,6 +238,25 @@ def alarms(items: Sequence[ItemRecord]) -> list[str]:
     sentences = [printable(f"Alarm: {text} ({_listed(evals)})") for text, evals in evals_by_alarm.items()]
     left_out = len(sentences) - _MOST_ALARMS
     return [*sentences[:_MOST_ALARMS], *([f"Alarm: {left_out} more; run.json has them."] if left_out > 0 else [])]
+
+
+def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
+    """What to look at where many answers could not be parsed, and not so many that an alarm says it; a sentence."""
+    low = {}
+    for item in items:
+        if item.control or not item.scorers or any(map(is_alarm, item.warnings)):
+            continue
+        coverage = item.scorers[0].coverage
+        if 0 < coverage.parsed < _LOW_PARSE_RATE * coverage.n:
+            low[item.eval] = f"{item.eval} {parse_rate_text(coverage)}"
+    if not low:
+        return []
+    return [
+        printable(
+            f"hint: many answers could not be parsed ({_listed(list(low.values()))}): look at some (report.html, or "
+            "audiobench inspect RUN --clip ID), then at the question, the options and the scorer"
+        )
+    ]
 
 
 def _listed(evals: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, S
 from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
-from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers, stopped_text
+from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers, is_gated, stopped_text
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
@@ -33,6 +33,8 @@ AVERAGE = "average"
 
 CONTROL, PERTURBED = "control", "perturbed"
 """The verdicts of evals that are asked for another's comparison alone, where no threshold names them."""
+NOT_GATED = "not gated"
+"""The verdict of an eval of whose score nothing is required: no threshold is on it, and no baseline holds it."""
 
 
 @dataclass(frozen=True)
@@ -364,15 +366,17 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
         return (
             formatting.Sign("✗", "bad", "lost") if item.outcome == "lost" else formatting.Sign("!", "warn", "skipped")
         )
-    statuses = {*(check.status for check in item.verdicts), *(line.status for line in item.regressions)}
+    # What the baseline does not know is measured, and gated by nothing unless that is to fail.
+    lines = [line for line in item.regressions if not line.is_unknown or item.outcome == "failed"]
+    statuses = {*(check.status for check in item.verdicts), *(line.status for line in lines)}
     if "fail" in statuses or (item.outcome == "failed" and fails_otherwise):
         return formatting.Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
-    if worst is None or (item.control and worst.tone == "good"):
+    if worst is None or (worst.tone == "good" and (item.control or not is_gated(item))):
         # Beside itself an eval is asked under controls, which must come out badly, and under what need not.
         is_control = item.perturbation is None or item.perturbation.family == "control"
         beside = CONTROL if is_control else PERTURBED
-        return formatting.Sign("", "plain", beside if item.control else "no check")
+        return formatting.Sign("", "plain", beside if item.control else NOT_GATED)
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 

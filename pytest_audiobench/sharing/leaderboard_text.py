@@ -164,7 +164,12 @@ def _value_cells(measured: Measured) -> tuple[str, str]:
 
 
 def _behind_cells(place: Place) -> tuple[str, str]:
-    return ("", "") if place.behind is None else table_cells.drop_cells(place.behind)[:2]
+    if (behind := place.behind) is None:
+        return "", ""
+    return (
+        table_cells.amount(behind.drop, behind.unit),
+        table_cells.between(behind.lower, behind.upper, behind.unit),
+    )
 
 
 def _name(measured: Measured) -> str:

@@ -149,7 +149,7 @@ def test_a_word_error_rate_that_runaways_hide_is_told_beside_the_rate_that_they_
     assert code == 0
     assert "? 1 inconclusive" in said
     assert "? B words/all wer by wer-basic: " in said
-    assert "; runaway answers hide the rest: see them first, and gate wer_trimmed beside it" in said
+    assert "; runaway answers dominate: look at them first, and also gate wer_trimmed" in said
     (line,) = lines(audiobench, "a", "b", "--metrics", "wer_trimmed")
     assert (line["status"], line["value"]) == ("regressed", pytest.approx((8 * 2 + 2 * 4) / 160))
 

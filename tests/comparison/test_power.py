@@ -22,7 +22,8 @@ def test_a_real_run_says_what_each_eval_sees_and_needs(reports, audiobench):
     code, out, err = audiobench("power", "good", "--drop", "2pp")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "How many samples a drop of 2pp needs to be called a regression: margin 1pp,\nlevel 0.05 / 2,"
+        "How many samples a drop of 2pp needs to be called a regression: margin 1pp,\n"
+        "level 0.025 (0.05 shared by 2 comparisons),"
     )
     assert max(map(len, out.splitlines())) <= 80
     assert [line.split()[0] for line in out.splitlines() if line.startswith("calls/")] == [

@@ -30,7 +30,7 @@ def test_a_first_baseline_is_written_and_shown(said):
     assert re.search(r"calls/digits +accuracy +100.0 % +\[95.5 to 100.0\] +80 +100.0 %", text)
     assert re.search(r"calls/words +wer +7.2 % +\[3.5 to 14.3\] +70 +100.0 %", text)
     assert re.search(r"written to baselines/main.json: 150 samples, \d+ bytes each", text)
-    assert text.splitlines()[:-1] == said("show", str(OUT))[1].splitlines()
+    assert text.splitlines()[:-1] == said("show", str(OUT))[1].splitlines() == said("show")[1].splitlines()
 
 
 def test_the_same_run_gives_the_same_bytes(said, reports):
@@ -57,13 +57,26 @@ def test_the_change_is_told_eval_by_eval(said):
     said("update", "good")
     code, text = said("update", "poor")
     assert code == 4
-    assert "most answers of chance in calls/words (0 of 70 read) could not be read" in text
+    assert "most answers of chance in calls/words (0 of 70 parsed, 70 of 70 in listener) could not be parsed" in text
     code, text = said("update", "poor", "--allow-unreadable")
     assert code == 0
+    # About as few as in the present baseline are no reason any more.
+    assert said("update", "poor")[0] == 0
     assert text.startswith("model chance (baseline:chance, digest ")
     assert "\nthe model was listener (baseline:listener, digest " in text
-    assert re.search(r"calls/digits +accuracy +100.0 % +21.2 % +-78.8 points +63 worse\n", text)
-    assert re.search(r"calls/words +wer +7.2 % +100.0 % +\+92.8 points +68 worse\n", text)
+    assert re.search(r"calls/digits +accuracy +100.0 % +21.2 % +−78.8 pp +63 worse\n", text)
+    assert re.search(r"calls/words +wer +7.2 % +100.0 % +\+92.8 pp +68 worse\n", text)
+
+
+def test_without_a_file_the_only_baseline_is_shown(said):
+    assert said("show") == (
+        4,
+        "audiobench: there is no baselines/*.json: name a file, or a run (audiobench baseline "
+        "update RUN writes baselines/main.json)\n",
+    )
+    for name in ("main", "other"):
+        said("update", "good", "--out", f"baselines/{name}.json")
+    assert "baselines/ has main.json, other.json: name a file" in said("show")[1]
 
 
 def test_samples_that_come_go_or_change_are_counted(said):

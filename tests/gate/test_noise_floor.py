@@ -40,7 +40,7 @@ def test_a_threshold_met_or_missed_within_the_floor_says_so(value, status, what)
     verdict = Verdict(status, "accuracy >= 0.8", value, "")
     said = nearness(parse_threshold("accuracy >= 0.8"), verdict, "tones", noise(measurement(0.025)))
     assert said == (
-        f"accuracy >= 0.8 is {what} within the noise floor: accuracy moves by up to 2.5 points when the same model is "
+        f"accuracy >= 0.8 is {what} within the noise floor: accuracy moves by up to 2.5 pp when the same model is "
         "asked again (tones, n=50, 2 % of outcomes change)"
     )
 

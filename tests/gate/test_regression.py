@@ -71,7 +71,7 @@ def test_a_drop_beyond_the_margin_regresses():
     assert found.drop == pytest.approx(0.2)
     assert found.p <= 0.05
     assert found.bound > 0.2 - 0.01
-    assert found.detail.startswith("20.0 points worse: p < 0.0001 for a drop of at most 1.0 points, below 0.05")
+    assert found.detail.startswith("20.0 pp worse: p < 0.0001 for a drop of at most 1.0 pp, below 0.05")
 
 
 def test_a_small_bound_passes_and_says_what_would_have_been_seen():
@@ -79,7 +79,7 @@ def test_a_small_bound_passes_and_says_what_would_have_been_seen():
     assert found.status == "pass"
     assert found.bound < 0.05
     assert 0.05 < found.detectable < 0.2
-    assert "below the margin of 5.0 points; a drop of" in found.detail
+    assert "below the margin of 5.0 pp; a drop of" in found.detail
 
 
 def test_what_is_neither_is_inconclusive():
@@ -93,7 +93,7 @@ def test_more_lines_make_a_regression_harder_and_a_pass_no_easier():
     alone, among = held(GOOD, after), held(GOOD, after, terms=Terms(lines=1000))
     assert (alone.status, among.status) == ("regressed", "inconclusive")
     assert (alone.p, alone.bound) == (among.p, among.bound)
-    assert "0.05 / 1000" in among.detail
+    assert "5e-05 (0.05 shared by 1,000 comparisons)" in among.detail
     easy = held(GOOD, flipped(2, 2), Line(margin="5pp"), Terms(lines=1000))
     assert easy.status == "pass"
 
@@ -224,9 +224,9 @@ def test_a_regression_within_the_measured_noise_is_said_to_be_and_excused_where_
     sides = side(GOOD, noise=NoiseRecord(0.8, 0.25, 0.85, measured=[measured])), side(flipped(60), **HERE)
     found = regression_of(*sides, Line(), Terms(excuses_noise=excuses))
     assert found.status == status
-    assert "points worse: p" in found.detail
+    assert "pp worse: p" in found.detail
     assert (
-        "; within the noise floor: accuracy moves by up to 25.0 points when the same model is asked again (tones, "
+        "; within the noise floor: accuracy moves by up to 25.0 pp when the same model is asked again (tones, "
         f"n=300, 15 % of outcomes change){', so that it is inconclusive' * excuses}"
     ) in found.detail
 
@@ -294,7 +294,7 @@ def test_a_gain_beyond_chance_is_an_improvement_which_is_a_pass():
     found = held(flipped(60), GOOD)
     assert (found.status, found.verdict) == ("pass", "improved")
     assert found.p_better == held(GOOD, flipped(60), Line(margin="0")).p == found.q_better
-    assert improvement_text(found) == "20.0 points better: p < 0.0001 for no gain"
+    assert improvement_text(found) == "20.0 pp better: p < 0.0001 that it is no better"
 
 
 def test_a_gain_that_chance_may_give_and_unchanged_answers_are_no_improvement():
@@ -312,7 +312,7 @@ def test_an_improvement_is_held_to_all_lines_of_the_run():
     (item,) = with_adjusted_p_values([item_with(*several)], 3)
     # Beside a clear one the other has to stand against two lines, no longer three.
     assert item.regressions[1].q_better == pytest.approx(2 * several[1].p_better)
-    assert improvement_text(item.regressions[1]).endswith("over 3 lines")
+    assert improvement_text(item.regressions[1]).endswith("over 3 comparisons")
 
 
 def test_the_improvement_of_one_line_makes_up_for_no_regression():
@@ -333,9 +333,9 @@ def test_the_table_holds_every_number_and_no_more_than_its_width():
         held(GOOD, [*GOOD, *[1] * 30]),
     ]
     lines = regression_table(records, [ScorerRecord("letters", SIGNATURE, CoverageRecord(*[0] * 9))]).splitlines()
-    assert " ".join(lines[0].split()) == "metric before now drop interval n verdict"
+    assert " ".join(lines[0].split()) == "metric before now change interval n verdict"
     assert all(len(line) <= WIDTH for line in lines)
-    assert "93.3 %  73.3 %  +20.0 points" in lines[1]
+    assert "93.3 %  73.3 %  −20.0 pp" in lines[1]
     assert lines[1].endswith("regressed")
     assert "\x1b" not in "".join(lines)
     assert "30 are not in the baseline" in " ".join("".join(lines[4:]).split())

@@ -51,9 +51,7 @@ def test_the_loss_of_right_answers_is_the_one_that_the_test_sees_four_times_in_f
     found = sight_of(answers(200), Line("accuracy"), TERMS)
     question = Question(0.01, 0.05, 0.05 / 20)
     assert flips_power(200, found.loss, 0.02, question) == pytest.approx(0.8, abs=0.02)
-    assert str(found) == (
-        f"tones: n = 200, a loss of accuracy under {100 * found.loss:.1f} points is likely inconclusive"
-    )
+    assert str(found) == (f"tones: n = 200, a loss of accuracy under {100 * found.loss:.1f} pp is likely inconclusive")
 
 
 def test_the_loss_of_word_errors_is_seen_in_most_runs_and_half_of_it_seldom():

@@ -336,7 +336,7 @@ def test_an_eval_asked_beside_keeps_the_name_and_hashes_by_which_a_baseline_know
     # What is asked beside it takes none of its alpha.
     assert line["lines"] == run["baseline"]["lines"] == 1
     assert not any(item["regressions"] for item in run["items"][1:])
-    result.stdout.fnmatch_lines(["passed (1 of 1 line pass*"])
+    result.stdout.fnmatch_lines(["passed (1 of 1 comparison pass*"])
 
 
 JUDGE = """
@@ -423,7 +423,7 @@ def test_verdicts_that_cannot_be_read_are_left_out_and_counted(judged_tones):
 def test_a_judge_none_of_whose_verdicts_can_be_read_raises_an_alarm(judged_tones):
     result = judged_tones.run("--ab-perturbations=no-options", "--ab-judge=judge:unreadable")
     result.stdout.fnmatch_lines(
-        ["*Alarm: 40 of 40 verdicts of * could not be read*", "*Read the alarm before the numbers*"]
+        ["*Alarm: 40 of 40 verdicts of * could not be read*", "*See the alarm before the numbers*"]
     )
     page = judged_tones.last()[1] / "report.html"
     assert '"perturbed"' in page.read_text()

@@ -330,7 +330,7 @@ def test_a_poor_checkpoint_fails_the_job_and_is_told_in_a_comment(runner):
     outcome = runner.run("poor")
     assert outcome.failed, outcome.printed
     [comment] = runner.posted()
-    assert comment["body"].startswith("## ✗ audiobench: regressed – 1 of 1 line regressed")
+    assert comment["body"].startswith("## ✗ audiobench: regressed – 1 of 1 comparison regressed")
     assert f"[Open the report](<{ARTIFACT}>)" in comment["body"]
     assert comment["body"].count("<br><code>") == 3
     assert "text not stored" not in comment["body"]
@@ -488,7 +488,7 @@ def test_two_served_models_of_which_one_is_worse_fail_the_job_and_the_comment_sa
     outcome = two_servers.run("main", BASE="checkpoints/wrong-1", CANDIDATE="checkpoints/wrong-6")
     assert outcome.failed, outcome.printed
     [comment] = two_servers.posted()
-    assert comment["body"].startswith("## ✗ audiobench: regressed – 1 of 1 line regressed")
+    assert comment["body"].startswith("## ✗ audiobench: regressed – 1 of 1 comparison regressed")
     assert "the model base" in comment["body"]
 
 

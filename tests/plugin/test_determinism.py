@@ -177,7 +177,7 @@ def test_a_threshold_within_the_noise_floor_of_an_earlier_run_is_said_to_be(aske
     result = asked.run(moody="2")
     told = [line for line in result.stdout.lines if "within the noise floor" in line]
     assert told == [
-        "note: p: accuracy >= 0.3 is missed within the noise floor: accuracy moves by up to 75.0 points when the same "
+        "note: p: accuracy >= 0.3 is missed within the noise floor: accuracy moves by up to 75.0 pp when the same "
         "model is asked again (tones, n=40, 22 % of outcomes change)"
     ]
 

@@ -71,7 +71,7 @@ def test_a_gated_run_says_before_it_asks_what_it_will_be_able_to_see(based, work
     (line,) = [line for line in result.outlines if line.startswith("to be seen in ")]
     assert line.startswith("to be seen in tones: n = 40, a loss of accuracy under ")
     assert float(line.split()[-5]) > 5.0
-    assert line.endswith(" points is likely inconclusive")
+    assert line.endswith(" pp is likely inconclusive")
     assert not any(line.endswith("%]") for line in result.outlines[: result.outlines.index(line)])
     assert not [line for line in based.run(workers).outlines if line.startswith("to be seen in ")]
 
@@ -80,7 +80,7 @@ def test_an_improvement_is_said_in_the_terminal_and_leaves_the_exit_code_alone(b
     assert based.run("--ab-run=worse", **DEAF).ret == 0
     result = based.run("--ab-baseline=worse")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["improved *", "*points better: p < 0.0001 for no gain*"])
+    result.stdout.fnmatch_lines(["improved *", "*pp better: p < 0.0001 that it is no better*"])
     (line,) = based.last()[0]["items"][0]["regressions"]
     assert (line["status"], line["q_better"]) == ("pass", line["p_better"])
 
@@ -93,8 +93,8 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     result.stdout.fnmatch_lines(
         [
             "metric*before*now*drop*interval*n*verdict",
-            "accuracy*100.0 %*25.0 %*+75.0 points*40 in 36*regressed",
-            "accuracy.drop <= 1pp: 75.0 points worse: p < 0.0001 for a drop of at most 1.0",
+            "accuracy*100.0 %*25.0 %*+75.0 pp*40 in 36*regressed",
+            "accuracy.drop <= 1pp: 75.0 pp worse: p < 0.0001 for a drop of at most 1.0",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
@@ -160,7 +160,7 @@ def test_a_drop_within_the_noise_that_the_baseline_keeps_is_said_to_be_and_excus
     result = based.run("--ab-baseline=main.json", *option, **DEAF)
     assert regressions(based)["tones"] == [("accuracy", status, 1)]
     assert result.ret == (status == "regressed")
-    within = "within the noise floor: accuracy moves by up to 80.0 points when the same model is asked again"
+    within = "within the noise floor: accuracy moves by up to 80.0 pp when the same model is asked again"
     detail = based.last()[0]["items"][0]["regressions"][0]["detail"]
     assert (within in detail) is (floor == 0.8)
     assert ("so that it is inconclusive" in detail) is (status == "inconclusive")
@@ -248,9 +248,9 @@ def test_one(evaluate):
     suite.run("--ab-baseline=main", **DEAF)
     found = regressions(suite)
     assert found["two:silent"] == []
-    assert {lines for name in ("two:a", "two:b") for _, _, lines in found[name]} == {8}
+    assert {lines for name in ("two:a", "two:b") for _, _, lines in found[name]} == {6}
     assert len(found["two:a"]) == 2
-    assert found["two/one"] == [("accuracy", "regressed", 2)]
+    assert found["two/one"] == [("accuracy", "regressed", 3)]
 
 
 def test_lines_of_a_file_without_code_are_counted_and_held(suite):
@@ -270,7 +270,7 @@ def test_a_test_without_a_counterpart_is_named_and_inconclusive(based):
     assert result.ret == 1
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*accuracy.drop <= 1pp: the baseline has no eval new*"])
-    assert regressions(based)["new"] == [("accuracy", "inconclusive", 2)]
+    assert regressions(based)["new"] == [("accuracy", "inconclusive", 1)]
 
 
 def test_what_the_baseline_holds_and_nobody_collects_fails_the_run(four):

@@ -97,7 +97,7 @@ def test_a_worse_server_has_regressed_against_the_base_of_the_same_run(suite, pa
     ran = run(suite, pair, "-k", "not again", "--junitxml=junit.xml")
     assert ran.ret == 1
     ran.stdout.fnmatch_lines(
-        ["compared with the model base (base = openai:tiny*", "regressed (1 of 1 line regressed)*"]
+        ["compared with the model base (base = openai:tiny*", "regressed (1 of 1 comparison regressed)*"]
     )
     record, folder = suite.last()
     assert record["baseline"]["model"] == "base"

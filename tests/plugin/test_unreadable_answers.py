@@ -79,7 +79,7 @@ def test_answers_that_cannot_be_read_raise_an_alarm_with_three_of_them_and_the_l
     assert not any("\x1b" in line for line in result.outlines)
     start = next(number for number, line in enumerate(result.outlines) if line.startswith("Alarm:"))
     assert all(len(line) <= 80 for line in result.outlines[start : start + 6])
-    assert "measured. Read the alarm before the numbers." in text
+    assert "measured. See the alarm before the numbers." in text
     monkeypatch.chdir(digits.path)
     assert main(["comment", str(digits.last()[1]), "--out", "comment.md"]) == 0
     for name in ("summary.md", "comment.md"):
@@ -106,7 +106,7 @@ def test_a_baseline_of_unreadable_answers_is_refused_and_the_evals_are_named(dig
     monkeypatch.chdir(digits.path)
     assert main(["baseline", "update", "last"]) == 4
     error = capsys.readouterr().err
-    assert "most answers of it in digits (0 of 20 read) could not be read" in error
+    assert "most answers of it in digits (0 of 20 parsed) could not be parsed" in error
     assert "--allow-unreadable" in error
     assert not (digits.path / "baselines").exists()
     assert main(["baseline", "update", "last", "--allow-unreadable"]) == 0

@@ -57,6 +57,6 @@ def test_a_verdict_with_an_alarm_is_in_doubt_and_says_to_read_it(runs: Any) -> N
     record = runs.with_items(alarmed(runs, "silence"), verdicts=[VerdictRecord("pass", "accuracy >= 0.3", 1.0, "")])
     verdict = run_verdict(record)
     assert (verdict.mark, verdict.tone, verdict.word) == ("!", "warn", "passed")
-    assert verdict.advice == "Read the alarm before the numbers."
+    assert verdict.advice == "See the alarm before the numbers."
     quiet = run_verdict(runs.with_items(record, warnings=[]))
     assert (quiet.mark, quiet.advice) == ("✓", "All that is required was met.")

@@ -32,21 +32,21 @@ def test_regressions_come_first_then_what_is_not_known_then_passes(runs: Any) ->
         line("inconclusive", 0.02),
         line("regressed", 0.09),
     )
-    assert [(one.status, one.drop) for one in found.lines] == [
-        ("regressed", "+9.0 points"),
-        ("regressed", "+3.0 points"),
+    assert [(one.status, one.change) for one in found.lines] == [
+        ("regressed", "−9.0 pp"),
+        ("regressed", "−3.0 pp"),
         ("not comparable", "–"),
-        ("inconclusive", "+2.0 points"),
-        ("pass", "-1.0 points"),
+        ("inconclusive", "−2.0 pp"),
+        ("pass", "+1.0 pp"),
     ]
     assert (found.verdict, found.tone) == ("regressed", "bad")
-    assert found.counts == "2 of 5 lines regressed, 1 not comparable, 1 inconclusive, 1 pass"
+    assert found.counts == "2 of 5 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass"
 
 
 def test_a_pass_says_how_small_a_drop_it_could_have_seen(runs: Any) -> None:
     found = read(runs, runs.regression("pass", 0.0, detectable=0.012), runs.regression("pass", 0.0, detectable=0.034))
     assert (found.verdict, found.tone) == ("no regression", "good")
-    assert found.detectable == "A drop of 3.4 points would be detected by every line four times in five."
+    assert found.detectable == "A drop of 3.4 pp would be detected by every line four times in five."
 
 
 def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
@@ -58,11 +58,12 @@ def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
 def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:
     left_out = {"left_out": {"audio": 4}, "examples": {"audio": ["s1", "s2"]}}
     (line,) = read(runs, runs.regression("regressed", 0.05, group={"hop": "multi"}, lines=4, **left_out)).lines
-    assert (line.before, line.now, line.interval) == ("80.0 %", "75.0 %", "+3.0 to +7.0")
-    assert (line.bound, line.margin, line.detectable) == ("+6.7 points", "1.0 points", "5.0 points")
-    assert (line.p, line.p_holm, line.level) == ("0.0004", "0.0016", "0.05 / 4")
+    assert (line.before, line.now, line.interval) == ("80.0 %", "75.0 %", "−7.0 to −3.0")
+    assert (line.bound, line.margin, line.detectable) == ("6.7 pp", "1.0 pp", "5.0 pp")
+    assert (line.p, line.p_holm, line.level) == ("0.0004", "0.0016", "0.013")
     assert (line.worse, line.better, line.pairs, line.clusters) == (21, 9, 300, 120)
-    assert (line.at, line.low, line.high, line.limit, line.unit) == (5.0, 3.0, 7.0, 1.0, "points")
+    assert (line.at, line.low, line.high, line.limit) == (-5.0, -7.0, -3.0, -1.0)
+    assert line.axis == "change, pp (to the left is worse)"
     assert line.group == "hop=multi"
     assert [(one.reason, one.count, one.names) for one in line.left_out] == [
         ("have other audio than in the baseline", 4, ("s1", "s2"))
@@ -71,7 +72,13 @@ def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:
 
 def test_drops_of_other_units_keep_them(runs: Any) -> None:
     (line,) = read(runs, runs.regression("pass", 0.4, metric="bleu", unit="BLEU", baseline=31.0, value=30.6)).lines
-    assert (line.before, line.now, line.drop, line.at, line.unit) == ("31 BLEU", "30.6 BLEU", "+0.4 BLEU", 0.4, "BLEU")
+    assert (line.before, line.now, line.change, line.at) == ("31 BLEU", "30.6 BLEU", "−0.4 BLEU", -0.4)
+    assert line.axis == "change, BLEU (to the left is worse)"
+
+
+def test_an_error_rate_that_became_worse_has_a_plus(runs: Any) -> None:
+    (line,) = read(runs, runs.regression("pass", 0.01, metric="wer", unit="errors per word", direction="lower")).lines
+    assert (line.change, line.at, line.axis) == ("+1.0 pp", 1.0, "change, pp (to the right is worse)")
 
 
 def test_the_baseline_is_named_by_where_it_comes_from(runs: Any) -> None:

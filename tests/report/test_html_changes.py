@@ -29,7 +29,7 @@ def test_the_overall_verdict_stands_above_all_tables(runs: Any, opened: Any) -> 
     assert page.locator("main > section:visible").nth(1).get_attribute("id") == "changes"
     said = page.locator("#heading .overall").inner_text()
     assert said == (
-        "✗ Regressed. 1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass. "
+        "✗ Regressed. 1 of 4 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass. "
         "Hear the samples that flipped before anything is merged."
     )
     assert "baselines/main.json · of listener = hf:checkpoints/step-1000" in page.locator("#heading").inner_text()
@@ -44,9 +44,9 @@ def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opene
     page = opened(held(runs, *four(runs)))
     rows = [re.sub(r"\s+", " ", row) for row in page.page.locator("#changes tbody tr.joined").all_inner_texts()]
     assert [row.split(" eval")[0] for row in rows] == ["✗ regressed", "≠ not comparable", "? inconclusive", "✓ pass"]
-    for text in ("80.0 % → 75.0 %", "+5.0 points", "+3.0 to +7.0", "+6.7 points", "margin 1.0 points", "0.0004"):
+    for text in ("80.0 % → 75.0 %", "−5.0 pp", "−7.0 to −3.0", "6.7 pp", "margin 1.0 pp", "0.0004"):
         assert text in rows[0]
-    for text in ("level 0.05 / 4", "Holm 0.0016", "21 worse 9 better of 300 pairs 120 clusters", "5.0 points"):
+    for text in ("level 0.013", "Holm 0.0016", "21 worse 9 better of 300 pairs 120 clusters", "5.0 pp"):
         assert text in rows[0]
     assert page.complaints == []
 
@@ -85,7 +85,7 @@ def test_an_eval_without_a_line_is_named(runs: Any, opened: Any) -> None:
         runs.item(2, "silence", [RIGHT], control=True),
     ]
     page = opened(runs.page(*items, baseline=runs.baseline)).page
-    assert "Without a regression line: new." in page.locator("#changes").inner_text()
+    assert "Measured, not compared with the baseline: new." in page.locator("#changes").inner_text()
 
 
 def test_a_run_without_a_baseline_has_no_such_section(runs: Any, opened: Any) -> None:

@@ -37,16 +37,16 @@ def regressed(runs, index=0, name="digits", answers=(RIGHT, WRONG), **changes):
 def test_the_first_line_says_the_verdict_and_how_it_came_about(runs):
     passed = runs.item(1, "emotion", [RIGHT], regressions=[runs.dropped("pass")])
     text = commented(runs, regressed(runs), passed)
-    assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 lines regressed, 1 pass"
+    assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 comparisons regressed, 1 pass"
 
 
 def test_a_changed_line_has_values_drop_interval_flips_n_and_what_would_be_seen(runs):
     text = commented(runs, regressed(runs))
     row = next(line for line in text.splitlines() if "**regressed**" in line)
     shown = row.replace("\\", "").replace("&nbsp;", " ").replace("<br>", " ")
-    for part in ("digits", "accuracy", "98.8 % → 12.5 %", "+86.2 points (+78.0 to +93.0)", "69 worse 2 better of 80"):
+    for part in ("digits", "accuracy", "98.8 % → 12.5 %", "−86.2 pp (−93.0 to −78.0)", "69 worse 2 better of 80"):
         assert part in shown
-    assert shown.endswith("| 5.0 points |")
+    assert shown.endswith("| 5.0 pp |")
     assert "the sentence of a line that is regressed" in text
 
 
@@ -54,8 +54,10 @@ def test_an_improvement_is_said_with_its_test_and_changes_no_verdict(runs):
     better = runs.regression("pass", -0.1, p_better=0.0001, q_better=0.0002, lines=2)
     gained = runs.item(1, "emotion", [RIGHT], regressions=[better])
     text = commented(runs, regressed(runs), gained)
-    assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 lines regressed, 1 improved"
-    assert "improved: 10.0 points better: p = 0.0001 for no gain, q = 0.0002 over 2 lines" in text.replace("\\", "")
+    assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 comparisons regressed, 1 improved"
+    assert "improved: 10.0 pp better: p = 0.0001 that it is no better, q = 0.0002 over 2 comparisons" in text.replace(
+        "\\", ""
+    )
 
 
 def test_lines_that_pass_are_folded_away(runs):
@@ -108,7 +110,7 @@ def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
     poor = runs.item(0, "digits", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     folder, _ = runs.gated(poor, runs.item(1, "emotion", [], outcome="lost"), exit_status=1)
     text = comment(load_run(folder)).replace("\\", "")
-    told = "no regression line was compared with the baseline; 1 threshold failed; 1 eval failed otherwise"
+    told = "nothing was compared with the baseline; 1 threshold failed; 1 eval failed otherwise"
     assert text.splitlines()[0] == f"## ✗ audiobench: failed – {told}"
     assert "- ✗ **digits** accuracy &#62;= 0.9: 0.5 is not &#62;= 0.9" in text
     assert "- ✗ **emotion** lost" in text
@@ -206,7 +208,7 @@ def test_a_comment_is_under_githubs_limit_whatever_the_run(runs):
         item.regressions = [runs.dropped(detail=evil, group={"hop": evil}) for _ in range(3)]
     text = commented(runs, *items, notes=[evil] * 50)
     assert len(text.encode()) <= 65_536
-    assert text.startswith("## ✗ audiobench: regressed – 450 of 450 lines regressed")
+    assert text.startswith("## ✗ audiobench: regressed – 450 of 450 comparisons regressed")
     assert text.rstrip().endswith(MARKER)
     assert "more are in the report" in text
     assert text.count("<details>") == text.count("</details>")

@@ -16,8 +16,8 @@ from pytest_audiobench.report.verdict import run_verdict
 RIGHT, WRONG, LOST = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 LONG = "an-eval-with-a-name-that-somebody-thought-about-for-too-long-and-then-parametrised[first-second-third-fourth]"
 SENTENCE = (
-    "up to 12.0 points worse is possible (95 %), and p = 0.12 for a drop of at most 1.0 points is not below 0.05 / 7; "
-    "a drop of 9.0 points would be seen four times in five"
+    "up to 12.0 pp worse is possible (95 %), and p = 0.12 for a drop of at most 1.0 pp is not below 0.05 / 7; "
+    "a drop of 9.0 pp would be seen four times in five"
 )
 STATUSES = ("pass", "inconclusive", "not_comparable", "regressed")
 FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
@@ -93,7 +93,9 @@ def test_the_worst_is_read_last_and_the_last_line_says_what_to_do(runs):
     lines = [text for text, _ in lines_of(held(runs), 200)]
     order = [line.split("  ")[0] for line in lines if re.match("(pass|inconclusive|not comparable|regressed)  ", line)]
     assert order == ["pass", "inconclusive", "not comparable", "regressed"]
-    assert lines[-1].startswith("regressed (1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass). Hear ")
+    assert lines[-1].startswith(
+        "regressed (1 of 4 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass). Hear "
+    )
 
 
 def test_what_was_not_compared_claims_no_flips(runs):
@@ -131,22 +133,22 @@ def test_the_verdict_of_a_run_is_its_worst_line(runs, statuses, changes, word):
 def test_a_failed_threshold_fails_a_run_that_did_not_regress(runs):
     item = runs.item(0, "a", [WRONG], verdicts=[FAIL], regressions=[runs.dropped("pass")], outcome="failed")
     verdict = run_verdict(runs.gated(item, exit_status=1)[1])
-    assert (verdict.word, verdict.counts) == ("failed", "1 of 1 line pass; 1 threshold failed")
+    assert (verdict.word, verdict.counts) == ("failed", "1 of 1 comparison pass; 1 threshold failed")
 
 
 def test_a_run_that_was_held_to_nothing_says_so(runs):
     _, record = runs.collected(runs.item(0, "a", [RIGHT]))
-    assert lines_of(record, 80)[-1][0].startswith("measured. Nothing was required")
+    assert lines_of(record, 80)[-2][0].startswith("measured. Not gated: no threshold")
 
 
 def test_the_summary_of_a_job_begins_with_verdicts(runs):
     text = summary(held(runs)).replace("\\", "").replace("&nbsp;", " ").replace("<br>", " ")
     lines = text.splitlines()
     assert lines[0] == (
-        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass"
+        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass"
     )
     assert text.index("**regressed** | mixtures") < text.index("**pass** | digits") < text.index("| Eval | Model |")
-    assert "98.8 % → 12.5 % | +86.2 points (+78.0 to +93.0) | 69 worse 2 better of 80 | 5.0 points" in text
+    assert "98.8 % → 12.5 % | −86.2 pp (−93.0 to −78.0) | 69 worse 2 better of 80 | 5.0 pp" in text
     assert text.count(SENTENCE.replace("<", "&#60;")) == 3
 
 

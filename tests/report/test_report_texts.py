@@ -107,7 +107,7 @@ def test_in_a_narrow_terminal_wide_numbers_stand_in_columns_too(runs: Any) -> No
     table = lines_of(replace(record, items=[replace(item, metrics=[wide, *item.metrics])]), width=80)
     assert max(map(len, table)) <= 80
     end = table[0].index("parse rate") + len("parse rate")
-    rates = [line[:end] for line in table[1:] if line.endswith(("skipped", "no check"))]
+    rates = [line[:end] for line in table[1:] if line.endswith(("skipped", "not gated"))]
     assert [rate.split()[-2:] for rate in rates] == [["62.5", "%"], ["12", "skipped"]], table
 
 
@@ -122,7 +122,7 @@ def test_styles_say_what_the_words_say(runs: Any) -> None:
     styles = {text.split()[0]: (text.split()[-1], style) for text, style in summary_lines(record, 100)[1:5]}
     assert styles["good"] == ("pass", "green")
     assert styles["poor"] == ("FAIL", "red")
-    assert styles["plain"] == ("check", "")
+    assert styles["plain"] == ("gated", "")
     assert styles["gone"] == ("lost", "red")
 
 

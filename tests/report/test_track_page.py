@@ -70,10 +70,10 @@ def page(folder: Path, text: str = "", step: bool = True, **changes: Any) -> Pat
         "share",
         "higher",
         [Estimate(value, value - 0.05, value + 0.05, 100, "Wilson 95 %") for value in (0.5, 0.9, 0.7)],
-        [None, held("pass", -0.4, text), held("regressed", 0.2, f"{text}20.0 points worse")],
+        [None, held("pass", -0.4, text), held("regressed", 0.2, f"{text}20.0 pp worse")],
         best=1,
         last=2,
-        since_best=held("regressed", 0.2, f"{text}20.0 points worse"),
+        since_best=held("regressed", 0.2, f"{text}20.0 pp worse"),
     )
     values: dict[str, Any] = {"curves": [curve], "notes": [f"{text}left out"]}
     one = Track(f"hf:{text}step-*", points, alpha=0.05, max_drop="1pp", comparisons=3, **(values | changes))
@@ -102,7 +102,7 @@ def test_the_numbers_stand_in_a_table_for_those_who_see_no_picture(opened: Any, 
     rows.first.wait_for()
     assert rows.count() == 3
     assert re.search(
-        r"200 last\s+70\.0 %\s+65\.0 to 75\.0\s+100\s+20\.0\s+15\.0 to 25\.0\s+12 / 3", rows.nth(2).inner_text()
+        r"200 last\s+70\.0 %\s+65\.0 to 75\.0\s+100\s+−20\.0\s+−25\.0 to −15\.0\s+12 / 3", rows.nth(2).inner_text()
     )
 
 

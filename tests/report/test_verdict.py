@@ -4,8 +4,9 @@ import msgspec
 
 from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.records.run import DrawsRecord, VerdictRecord
+from pytest_audiobench.report import view_model
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.report.verdict import run_verdict
+from pytest_audiobench.report.verdict import parse_rate_hint, run_verdict
 
 RIGHT = ("(a) cat", "parsed", True)
 WRONG = ("(b) dog", "parsed", False)
@@ -32,7 +33,7 @@ def test_more_samples_are_advised_only_where_there_are_pairs(runs):
     alone = runs.dropped("inconclusive", pairs=0)
     unknown = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[alone]), name="unknown")
     assert "audiobench power" not in said(unknown)
-    assert "The baseline does not know what is inconclusive" in said(unknown)
+    assert "The baseline has none of what is inconclusive" in said(unknown)
 
 
 def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_samples(runs):
@@ -42,21 +43,21 @@ def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_
         said(gated(runs, runs.item(0, "speech", [RIGHT], regressions=[each]), name=name))
         for name, each in (("hidden", hidden), ("few", line))
     ]
-    assert "Runaway answers hide the rest of wer: see them first, and gate wer_trimmed beside it." in advice[0]
+    assert "Runaway answers dominate wer: look at them first, and also gate wer_trimmed." in advice[0]
     assert "audiobench power" in advice[1]
 
 
 def test_an_assertion_that_failed_is_told_beside_an_inconclusive_line(runs):
     item = runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")], outcome="failed")
     record = runs.with_items(gated(runs, item, exit_status=1), message="assert accuracy 0.25 > 0.9")
-    assert said(record).startswith("failed (1 of 1 line inconclusive; 1 eval failed otherwise).")
+    assert said(record).startswith("failed (1 of 1 comparison inconclusive; 1 eval failed otherwise).")
 
 
 def test_an_inconclusive_line_that_fails_its_test_is_no_other_failure(runs):
     line = runs.dropped("inconclusive")
     record = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[line], outcome="failed"), exit_status=1)
     record = runs.with_items(record, message=f"accuracy.drop <= 1pp: {line.detail}")
-    assert said(record).startswith("inconclusive (1 of 1 line inconclusive).")
+    assert said(record).startswith("inconclusive (1 of 1 comparison inconclusive).")
 
 
 def test_a_threshold_that_draws_break_is_no_other_failure(runs):
@@ -72,7 +73,7 @@ def test_the_evaluations_of_one_test_fail_once(runs):
     heard = runs.item(0, "heard", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     silence = runs.item(1, "silence", [RIGHT, WRONG], outcome="failed")
     record = runs.with_items(gated(runs, heard, silence, exit_status=1), nodeid="test_listening.py::test_listening")
-    assert said(record).startswith("failed (no regression line was compared with the baseline; 1 threshold failed).")
+    assert said(record).startswith("failed (nothing was compared with the baseline; 1 threshold failed).")
 
 
 def test_a_number_is_not_parted_from_its_unit(runs):
@@ -80,3 +81,22 @@ def test_a_number_is_not_parted_from_its_unit(runs):
     record = gated(runs, runs.item(0, "digits", [RIGHT]), notes=[note])
     for width in range(40, 70):
         assert not any(line.lstrip().startswith("%") for line, _ in summary_lines(record, width))
+
+
+def test_many_answers_that_could_not_be_parsed_give_one_hint(runs):
+    odd = ("a cat, I think", "unparsed", False)
+    items = [runs.item(0, "low", [RIGHT] * 6 + [odd] * 4), runs.item(1, "high", [RIGHT] * 9 + [odd])]
+    (hint,) = parse_rate_hint(items_of(runs, *items))
+    assert hint.startswith("hint: many answers could not be parsed (low 60.0 %): look at some (report.html, or")
+    assert parse_rate_hint(items_of(runs, items[1], name="fine")) == []
+
+
+def test_an_eval_of_which_only_the_asking_is_required_is_not_gated(runs):
+    asked = VerdictRecord("pass", "errors <= 0", 0.0, "0 is <= 0")
+    run = runs.collected(runs.item(0, "calls", [RIGHT], verdicts=[asked]))[1]
+    assert [item.verdict for item in view_model.evals(run)] == ["not gated"]
+    assert "1 of 1 eval is not gated (nothing is required of its score" in run_verdict(run).advice
+
+
+def items_of(runs, *items, **more):
+    return runs.collected(*items, **more)[1].items

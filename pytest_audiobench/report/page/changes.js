@@ -15,17 +15,17 @@
     return [named(line.eval, line.model), metrics.size > 1 ? line.metric : "", line.group].filter(Boolean).map(visible).join(" · ");
   }
 
-  function dropPlot(unit, lines) {
+  function changePlot(axis, lines) {
     const rows = lines.map((line) => {
       const shown = TONE_LOOKS[line.status];
       const verdict = `${line.mark} ${line.status}`;
       return { label: lineName(line), marks: [{ ...shown, at: line.at, low: line.low, high: line.high, most: line.most, limit: line.limit, hollow: line.low === null,
-        cells: [visible(line.drop), line.interval || "–", verdict], tones: [null, null, shown.color],
-        about: `${lineName(line)}: ${visible(line.drop)} (${line.interval || "no interval"})\n${visible(line.detail)}` }] };
+        cells: [visible(line.change), line.interval || "–", verdict], tones: [null, null, shown.color],
+        about: `${lineName(line)}: ${visible(line.change)} (${line.interval || "no interval"})\n${visible(line.detail)}` }] };
     });
-    const spec = { name: "Drops from the baseline with intervals and margins; the table holds the numbers", axis: `drop, ${visible(unit)} (to the right is worse)`,
-      heads: ["drop", "interval", "verdict"], rows, zero: true };
-    return plotFigure(["Drop by line: sign and interval, ", el("span", { class: "key" }, "|"), " the bound that a pass rests on, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
+    const spec = { name: "Changes from the baseline with intervals and margins; the table holds the numbers", axis: visible(axis),
+      heads: ["change", "interval", "verdict"], rows, zero: true };
+    return plotFigure(["Change by line: sign and interval, ", el("span", { class: "key" }, "|"), " the bound that a pass rests on, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
   }
 
   const leftOutText = (one) => `${count(one.count)} ${one.reason}: ${one.names.map(visible).join(", ")}${one.count > one.names.length ? ", …" : ""}`;
@@ -50,7 +50,7 @@
         el("td", {}, tag(line.tone, `${line.mark} ${line.status}`)),
         el("th", { scope: "row" }, visible(named(line.eval, line.model)), el("div", { class: "small soft" }, name)),
         el("td", { class: "number" }, visible(line.before), " → ", el("strong", {}, visible(line.now))),
-        el("td", { class: "number" }, el("strong", {}, visible(line.drop)), el("div", { class: "small soft" }, line.interval)),
+        el("td", { class: "number" }, el("strong", {}, visible(line.change)), el("div", { class: "small soft" }, line.interval)),
         el("td", { class: "number" }, visible(line.bound), el("div", { class: "small soft" }, `margin ${visible(line.margin)}`)),
         el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
         el("td", { class: "number" }, flips, el("div", { class: "small soft" }, pairs)),
@@ -62,11 +62,11 @@
   function drawChanges(into) {
     const { changes } = data;
     const drawn = new Map();
-    for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Upper bound", true], ["p", true], ["Flips", true], ["Detectable drop", true]];
+    for (const line of changes.lines) drawn.set(line.axis, [...(drawn.get(line.axis) || []), line]);
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["At most worse by", true], ["p", true], ["Flips", true], ["Detectable drop", true]];
     into.append(
       changes.detectable ? el("p", {}, changes.detectable) : "",
-      ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
+      ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([axis, lines]) => changePlot(axis, lines)));
     // Where there are many lines, those that pass are shown when asked for.
     const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
     const lines = changes.lines.filter((line) => !folded.includes(line));
@@ -80,9 +80,9 @@
     if (changes.without_line.length) {
       const names = changes.without_line.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
       const more = changes.without_line.length - names.length;
-      into.append(el("p", { class: "small" }, "Without a regression line: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
+      into.append(el("p", { class: "small" }, "Measured, not compared with the baseline: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
-    into.append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
-      "Improved: a pass of which p, that of no gain, is at most alpha when adjusted over all lines; it makes up for no regression. ",
+    into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
+      "Improved: a pass of which p, that of “it is no better”, is at most alpha when adjusted over all comparisons; it makes up for no regression. ",
       "Detectable: the drop that this comparison would call regressed four times in five."));
   }

@@ -22,27 +22,27 @@
   function drawDifferences() {
     const plots = new Map();
     for (const line of data.lines) {
-      for (const side of line.sides.filter((one) => one.test && one.test.at.drop !== null)) {
+      for (const side of line.sides.filter((one) => one.test && one.test.at.change !== null)) {
         const { test } = side;
         const key = JSON.stringify([line.metric, line.scorer, test.unit]);
         if (!plots.has(key)) plots.set(key, { metric: line.metric, scorer: line.scorer, unit: test.unit, rows: new Map() });
         const { rows } = plots.get(key);
         const label = line.group ? `${line.owner} [${line.group}]` : line.owner;
         if (!rows.has(label)) rows.set(label, { label: visible(label), marks: [] });
-        rows.get(label).marks.push({ ...look(letters.indexOf(side.letter)), at: test.at.drop, low: test.at.lower, high: test.at.upper, limit: test.at.margin, hollow: test.at.lower === null,
-          cells: [visible(test.drop), visible(test.interval || "–"), `${test.mark} ${test.status}`], about: visible(`${side.letter}: ${test.detail}`) });
+        rows.get(label).marks.push({ ...look(letters.indexOf(side.letter)), at: test.at.change, low: test.at.lower, high: test.at.upper, limit: test.at.margin, hollow: test.at.lower === null,
+          cells: [visible(test.change), visible(test.interval || "–"), `${test.mark} ${test.status}`], about: visible(`${side.letter}: ${test.detail}`) });
       }
     }
     if (!plots.size) return;
     show("differences",
-      el("p", { class: "soft" }, `How much worse than ${first.letter} on the same samples: right of 0 is worse. The dashed line is the margin.`),
+      el("p", { class: "soft" }, `Change from ${first.letter} on the same samples. Beyond the dashed line, the margin, it is worse than allowed.`),
       el("div", { class: "plots" }, [...plots.values()].map(({ metric, scorer, unit, rows }) => plotFigure(
         [el("strong", {}, metric), el("span", { class: "soft" }, ` by ${scorer}`)],
-        { name: `${visible(metric)} by ${visible(scorer)}: drops; the table holds the numbers`, axis: unit ? `drop, ${visible(unit)}` : "drop", heads: ["drop", "interval", "verdict"], rows: [...rows.values()], zero: true },
+        { name: `${visible(metric)} by ${visible(scorer)}: changes; the table holds the numbers`, axis: unit ? `change, ${visible(unit)}` : "change", heads: ["change", "interval", "verdict"], rows: [...rows.values()], zero: true },
         letters))));
   }
 
-  const HEADS = [["Eval and metric"], [""], ["Value", true], ["Interval", true], ["n", true], ["Parse rate", true], ["Drop", true], ["Interval", true], ["Worse / better", true], ["Pairs", true], ["MDE", true], ["Verdict"]];
+  const HEADS = [["Eval and metric"], [""], ["Value", true], ["Interval", true], ["n", true], ["Parse rate", true], ["Change", true], ["Interval", true], ["Worse / better", true], ["Pairs", true], ["MDE", true], ["Verdict"]];
 
   function lineRows(line) {
     return line.sides.map((side, place) => {
@@ -51,7 +51,7 @@
       return el("tr", { class: place < line.sides.length - 1 ? "joined" : null },
         el("th", { scope: "row" }, place ? "" : [line.owner, el("div", { class: "small soft" }, `${line.metric} by ${line.scorer}${line.group ? `, ${line.group}` : ""}`)]),
         el("td", {}, el("strong", {}, side.letter)), el("td", { class: "number value" }, side.value), el("td", { class: "number" }, side.interval || el("span", { class: "small soft" }, side.method)), number(count(side.n)), number(side.parseRate),
-        ...(test ? [number(test.drop), number(test.interval), number(test.flips), number(count(test.pairs)), number(test.sees),
+        ...(test ? [number(test.change), number(test.interval), number(test.flips), number(count(test.pairs)), number(test.sees),
           el("td", { class: "verdict" }, tag(VERDICTS[test.status] || "plain", `${test.mark} ${test.status}`), el("div", { class: "small soft" }, test.detail))] : ["", "", "", "", "", ""].map(() => el("td", {}))));
     });
   }
@@ -71,4 +71,4 @@
   if (data.notes.length) show("notes", el("ul", { class: "sentences small" }, data.notes.map((text) => el("li", {}, text))));
   byId("contents").append(el("ul", {}, [...document.querySelectorAll("main > section:not([hidden])")].map((one) =>
     el("li", {}, el("a", { href: `#${one.id}` }, one.querySelector("h2").textContent)))));
-  byId("footer").append("Written by pytest-audiobench. A drop is positive where a run is worse than the first, of shares in points.");
+  byId("footer").append("Written by pytest-audiobench. A change is a run minus the first one, on the same samples, of shares in pp.");

@@ -145,7 +145,7 @@
       figure ? [el("td", { class: "nowrap" }, visible(figure.metric), el("span", { class: "soft" }, `${arrowOf(figure.metric)}${row.clean ? " clean" : ""}`)), el("td", { class: "number value" }, visible(figure.value)), intervalCell(figure), el("td", { class: "number" }, count(figure.n)),
         el("td", { class: "number" }, headline.block.parse_rate)]
         : el("td", { colspan: 5, class: "soft" }, spreadText(row)),
-      data.changes ? [el("td", { class: "number" }, line ? visible(line.before) : ""), el("td", { class: "number", title: line ? `${visible(line.drop)} (${line.interval || "no interval"})` : null }, line ? visible(line.drop) : "")] : null,
+      data.changes ? [el("td", { class: "number" }, line ? visible(line.before) : ""), el("td", { class: "number", title: line ? `${visible(line.change)} (${line.interval || "no interval"})` : null }, line ? visible(line.change) : "")] : null,
       el("td", {}, verdictOf(row.evals)));
   }
 

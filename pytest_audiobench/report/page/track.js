@@ -111,14 +111,14 @@
       el("td", { class: "number" }, value.interval || el("span", { class: "small soft" }, visible(value.method))),
       el("td", { class: "number" }, count(value.n)),
       el("td", { class: "number" }, value.answered),
-      el("td", { class: "number" }, drop ? drop.drop : ""),
+      el("td", { class: "number" }, drop ? drop.change : ""),
       el("td", { class: "number" }, drop ? drop.interval : ""),
       el("td", { class: "number" }, drop ? drop.flips : ""),
       el("td", {}, drop ? verdictTag(drop) : "", drop ? el("div", { class: "small soft" }, visible(drop.detail)) : null));
   }
 
   function drawNumbers() {
-    const heads = [[byStep ? "Step" : "Run"], ["Value", true], ["Interval", true], ["n", true], ["Parse rate", true], ["Drop", true], ["Interval", true], ["Worse / better", true], ["Compared with the run before"]];
+    const heads = [[byStep ? "Step" : "Run"], ["Value", true], ["Interval", true], ["n", true], ["Parse rate", true], ["Change", true], ["Interval", true], ["Worse / better", true], ["Compared with the run before"]];
     for (const curve of data.curves) {
       const box = el("details", {}, el("summary", {}, visible(curve.name)));
       whenOpen(box, () => [table(heads, curve.values.flatMap((value, place) => (value ? [numberRow(curve, value, place)] : [])), true),
@@ -140,4 +140,4 @@
   drawNumbers();
   drawRuns();
   drawContents();
-  byId("footer").append("Written by pytest-audiobench. A drop is positive where the later run is worse, of shares in points.");
+  byId("footer").append("Written by pytest-audiobench. A change is a run minus the one before, on the same samples, of shares in pp.");
