@@ -58,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.gate.config import matches
 
     if args.out is not None and args.out.name == "pyproject.toml":
-        raise UsageError("thresholds of calibrate go into their own file, such as audiobench.toml: name it by --out")
+        raise UsageError(
+            "thresholds of calibrate go into their own file, such as audiobench.toml: name it by --out FILE"
+        )
     earlier = None if args.out is None else read(args.out)
     today = datetime.datetime.now(datetime.UTC).date()
     if args.figures and (args.ask or args.runs):

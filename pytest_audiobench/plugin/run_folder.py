@@ -93,9 +93,9 @@ class RunFolder:
     def check_free(self) -> None:
         """Remove what a crashed run of this name left. Raises UsageError for a finished run or anything else there."""
         if (self.folder / "run.json").exists():
-            raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run")
+            raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run NAME")
         if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):
-            raise UsageError(f"{self.folder} already exists and is not a run: choose another name with --ab-run")
+            raise UsageError(f"{self.folder} already exists and is not a run: choose another name with --ab-run NAME")
         self.discard()
 
     def discard(self) -> None:

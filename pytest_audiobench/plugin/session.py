@@ -123,7 +123,7 @@ class EvalSession:
         if not options.judges:
             if self.config.getoption("--ab-human-labels") is None:
                 return None
-            raise UsageError("--ab-human-labels are compared with a judge's verdicts: name one with --ab-judge")
+            raise UsageError("--ab-human-labels are compared with a judge's verdicts: name one with --ab-judge SPEC")
         return read_human_labels(options.human_labels, base(self.config, "human-labels"))
 
     @cached_property

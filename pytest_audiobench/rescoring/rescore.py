@@ -203,7 +203,7 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     except UsageError as error:
         if wanted.family:
             raise
-        raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
+        raise _NotScorable(f"{error}; name its family with --family NAME, or replay the run with pytest") from None
     names = wanted.scorers or (tuple(scorer.name for scorer in old.scorers) if old else first.scorers or (ALL,))
     if not protocol.available.keys() >= set(names):
         protocol = protocol.extended()
@@ -215,7 +215,9 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
         if not any(judge.scorers_for(first) for judge in wanted.judges):
-            why = f"only a judge can score the family {first.family or name}: name one with --judge-url; {_REPLAYED}"
+            why = (
+                f"only a judge can score the family {first.family or name}: name one with --judge-url URL; {_REPLAYED}"
+            )
             raise _NotScorable(why) from None
         return judged(None)
     except UsageError as error:
@@ -249,7 +251,7 @@ def _family(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) 
     if wanted.family:
         return parse_family(wanted.family)
     if not first.family:
-        raise _NotScorable("its file does not say what was asked; name the family of protocols with --family")
+        raise _NotScorable("its file does not say what was asked; name the family of protocols with --family NAME")
     if old is not None:
         return first.family, old.options
     name, options = parse_family(first.family)
