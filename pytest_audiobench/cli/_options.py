@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,53 @@ FORMATS = ("table", "markdown", "csv", "json")
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 
 
-def add_terms(parser: argparse.ArgumentParser) -> None:
-    """Which evals, and how strict the tests are."""
+def add_compared(parser: argparse.ArgumentParser) -> None:
+    """What is compared: runs and files, and which models, evals, metrics and scorers of them."""
     add = parser.add_argument
-    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is not a regression (default 1pp)")
-    add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)")
+    add(
+        "runs",
+        metavar="RUN|FILE",
+        nargs="+",
+        help="runs' folders, their run.json, baselines, or answers that any tool wrote (see audiobench list readers)",
+    )
+    add_reports(parser)
+    add_patterns(parser)
+    add_metric(parser)
+    add("--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)")
+    add_alpha(parser)
+
+
+def add_patterns(parser: argparse.ArgumentParser) -> None:
+    """Which evals and models."""
+    add_eval(parser)
+    about = "only models of this alias (default: all)"
+    parser.add_argument("--model", metavar="PATTERN", default="*", help=about)
+
+
+def add_eval(parser: argparse.ArgumentParser) -> None:
+    """Which evals."""
+    about = "only evals of this name; * and ? are special"
+    parser.add_argument("--eval", metavar="PATTERN", default="*", help=about)
+
+
+def add_metric(parser: argparse.ArgumentParser) -> None:
+    """Which metrics."""
+    about = "the metrics (default: each eval's headline metric)"
+    parser.add_argument(
+        "--metric", "--metrics", metavar="headline|all|NAME,…", dest="metric", default="headline", help=about
+    )
+
+
+def add_max_drop(parser: argparse.ArgumentParser) -> None:
+    """How large a drop is no regression."""
+    about = "the largest drop that is not a regression (default 1pp)"
+    parser.add_argument("--max-drop", metavar="MARGIN", default="1pp", help=about)
+
+
+def add_alpha(parser: argparse.ArgumentParser, of: str = "of the tests") -> None:
+    """How strict the tests are."""
+    about = f"significance level {of} (default 0.05)"
+    parser.add_argument("--alpha", metavar="SHARE", type=level, default=0.05, help=about)
 
 
 def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie that are named alone") -> None:
@@ -147,6 +188,19 @@ def place(text: str) -> Path:
 def names(text: str) -> tuple[str, ...]:
     """The names in a list with commas."""
     return tuple(stripped for name in text.split(",") if (stripped := name.strip()))
+
+
+def put_or_page(
+    args: argparse.Namespace, text: str, remarks: Sequence[str], write_page: Callable[[Path], None]
+) -> None:
+    """Put out ``text`` as ``--format`` and ``--out`` say, or the page where that names one.
+
+    Remarks are apart from what a program reads; other forms have them in their text.
+    """
+    page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
+    if page:
+        write_page(args.out)
+    put(text, remarks if args.format in ("csv", "json") else (), None if page else args.out)
 
 
 def put(text: str, remarks: Sequence[str], file: Path | None) -> None:
