@@ -35,6 +35,7 @@ from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
 from pytest_audiobench.report import run_writer
+from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.json_lines import encode_line
 from pytest_audiobench.report.run_writer import Lines
@@ -146,7 +147,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     results.notes.extend(results.left_out)
     if source.others:
         names = ", ".join(file.name for file in source.others[:_NAMED])
-        results.notes.append(f"{len(source.others)} files are of no kind that holds answers ({names})")
+        results.notes.append(f"{counted(len(source.others), 'file')} of no kind that holds answers ({names})")
     if source.deeper:
         names = ", ".join(f"{file.parent.name}/{file.name}" for file in source.deeper[:_NAMED])
         results.notes.append(f"not read, since they are in folders of their own: {names}{_more(source.deeper)}")
