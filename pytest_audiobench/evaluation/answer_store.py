@@ -154,6 +154,10 @@ class Store(AbstractContextManager["Store"]):
             answers.update(self._answers(extra, [key for key in keys if key not in answers]))
         return answers
 
+    def times(self, keys: Sequence[bytes]) -> dict[bytes, float]:
+        """When the answers to ``keys`` were written, by whatever run."""
+        return {key: created for key, *_, created in self._rows(self._own, "answer", keys)}
+
     def failures(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, str]:
         """Messages of the permanent failures among ``keys``: asking again would fail again."""
         return self._failures(keys, fresh, b"1")

@@ -33,10 +33,10 @@ def sentence(record: RegressionRecord) -> str:
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 points better: p < 0.0001 for no gain, q = 0.002 over 20 lines``; nothing for a line that is not."""
+    """``3.1 points better: p < 0.0001 for no gain, q = 0.002 over 20 comparisons``; nothing for a line that is not."""
     if record.verdict != "improved":
         return ""
-    lines = f", q {p_text(record.q_better)} over {record.lines} lines" if record.lines > 1 else ""
+    lines = f", q {p_text(record.q_better)} over {record.lines} comparisons" if record.lines > 1 else ""
     gain = amount(record, None if record.drop is None else -record.drop)
     return f"{gain} better: p {p_text(record.p_better)} for no gain{lines}"
 

@@ -298,6 +298,8 @@ class EvalSession:
             model.budget = self.budget
         if hasattr(model, "part_store"):
             model.part_store = lambda: self.bench.store
+        if hasattr(model, "asked_anew"):
+            model.asked_anew = lambda: self.reuse.fresh
         if judge and hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
             model.hearing = _PLAYED_NOTHING
         return servers.behind(spec, model) if servers else model

@@ -43,6 +43,9 @@ _RIGHT_OF_REGRESSIONS = range(2, 8)
 _FEW = 8
 """Evals up to which each is shown in full: their figures are what such a run is for."""
 
+_MOST_FIGURES = 20
+"""Rows of a few evals' figures beyond which each scorer's first metric is shown alone: more fill screens."""
+
 _MOST = 10
 _MOST_PUBLISHED = 24
 """Lines on what failed, beyond which the page has the others."""
@@ -90,7 +93,11 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
             lines += [(text, "bold" if is_head else "") for text, is_head in published]
         lines.append(("", ""))
     elif measured:
+        rows = sum(len(block.figures) for item in measured for block in view_model.unfolded(item.blocks))
+        if is_folded := not verbosity and len(measured) > 1 and rows > _MOST_FIGURES:
+            measured = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in measured]
         lines += _numbers(run, measured, width, several, is_whole=verbosity > 1 or len(measured) <= _FEW)
+        lines += [("all metrics of each eval: pytest -v, or report.html", "light")] * is_folded
     lines += _failures(run, several, is_overview)
     lines += _regressions(run, width, is_overview)
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view_model.cautions(run)]
@@ -208,7 +215,7 @@ def _regressions(run: RunRecord, width: int, is_overview: bool) -> Iterator[Line
     from pytest_audiobench.report.changes import baseline_text
 
     yield "", ""
-    yield printable(f"compared with {baseline_text(run)}{f'; {passed} lines pass' * bool(passed)}"), "bold"
+    yield printable(f"compared with {baseline_text(run)}{f'; {passed} more pass' * bool(passed)}"), "bold"
     several = len(view_model.aliases(run)) > 1
     rows = [_regression_row(change, several) for change in reversed(changes)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]

@@ -312,7 +312,7 @@ def test_an_improvement_is_held_to_all_lines_of_the_run():
     (item,) = with_adjusted_p_values([item_with(*several)], 3)
     # Beside a clear one the other has to stand against two lines, no longer three.
     assert item.regressions[1].q_better == pytest.approx(2 * several[1].p_better)
-    assert improvement_text(item.regressions[1]).endswith("over 3 lines")
+    assert improvement_text(item.regressions[1]).endswith("over 3 comparisons")
 
 
 def test_the_improvement_of_one_line_makes_up_for_no_regression():
