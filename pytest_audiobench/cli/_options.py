@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.cli._text import say
 
@@ -18,53 +18,61 @@ FORMATS = ("table", "markdown", "csv", "json")
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 
 
+def level(text: str) -> float:
+    """A level of significance. Raises argparse's error for what is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level: write a share above 0 and up to 0.5, such as 0.05")
+    return value
+
+
+_SELECTION: Mapping[str, Mapping[str, Any]] = {
+    "--eval": {"metavar": "PATTERN", "default": "*", "help": "only evals of this name; * and ? are special"},
+    "--model": {"metavar": "PATTERN", "default": "*", "help": "only models of this alias (default: all)"},
+    "--metric": {
+        "metavar": "headline|all|NAME,…",
+        "default": "headline",
+        "help": "the metrics (default: each eval's headline metric)",
+    },
+    "--scorers": {
+        "metavar": "headline|all|NAME,…",
+        "default": "headline",
+        "help": "the scorers (default: the headline scorer)",
+    },
+    "--max-drop": {
+        "metavar": "MARGIN",
+        "default": "1pp",
+        "help": "the largest drop that is not a regression (default 1pp)",
+    },
+    "--alpha": {
+        "metavar": "SHARE",
+        "type": level,
+        "default": 0.05,
+        "help": "significance level of the tests (default 0.05)",
+    },
+}
+
+
+def add_selection(parser: argparse.ArgumentParser, *options: str) -> None:
+    """Declare those of :data:`_SELECTION`; ``--metric`` may be written as ``--metrics``."""
+    for option in options:
+        further = ["--metrics"] if option == "--metric" else []
+        parser.add_argument(option, *further, **_SELECTION[option])
+
+
 def add_compared(parser: argparse.ArgumentParser) -> None:
     """What is compared: runs and files, and which models, evals, metrics and scorers of them."""
-    add = parser.add_argument
-    add(
+    parser.add_argument(
         "runs",
         metavar="RUN|FILE",
         nargs="+",
         help="runs' folders, their run.json, baselines, or answers that any tool wrote (see audiobench list readers)",
     )
     add_reports(parser)
-    add_patterns(parser)
-    add_metric(parser)
-    add("--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)")
-    add_alpha(parser)
-
-
-def add_patterns(parser: argparse.ArgumentParser) -> None:
-    """Which evals and models."""
-    add_eval(parser)
-    about = "only models of this alias (default: all)"
-    parser.add_argument("--model", metavar="PATTERN", default="*", help=about)
-
-
-def add_eval(parser: argparse.ArgumentParser) -> None:
-    """Which evals."""
-    about = "only evals of this name; * and ? are special"
-    parser.add_argument("--eval", metavar="PATTERN", default="*", help=about)
-
-
-def add_metric(parser: argparse.ArgumentParser) -> None:
-    """Which metrics."""
-    about = "the metrics (default: each eval's headline metric)"
-    parser.add_argument(
-        "--metric", "--metrics", metavar="headline|all|NAME,…", dest="metric", default="headline", help=about
-    )
-
-
-def add_max_drop(parser: argparse.ArgumentParser) -> None:
-    """How large a drop is no regression."""
-    about = "the largest drop that is not a regression (default 1pp)"
-    parser.add_argument("--max-drop", metavar="MARGIN", default="1pp", help=about)
-
-
-def add_alpha(parser: argparse.ArgumentParser, of: str = "of the tests") -> None:
-    """How strict the tests are."""
-    about = f"significance level {of} (default 0.05)"
-    parser.add_argument("--alpha", metavar="SHARE", type=level, default=0.05, help=about)
+    add_selection(parser, "--eval", "--model", "--metric", "--scorers", "--alpha")
 
 
 def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie that are named alone") -> None:
@@ -154,17 +162,6 @@ def local(named: str) -> str:
     from pytest_audiobench.datasets.remote_places import is_remote, local_copy
 
     return str(local_copy(named)) if is_remote(named) else named
-
-
-def level(text: str) -> float:
-    """A level of significance. Raises argparse's error for what is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a level: write a share above 0 and up to 0.5, such as 0.05")
-    return value
 
 
 def data_folder(text: str) -> tuple[str, Path]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pytest_audiobench.cli._options import (
     COMPONENTS,
     add_compared,
-    add_max_drop,
     add_output,
+    add_selection,
     add_terms_of_reading,
     local,
     names,
@@ -24,7 +24,7 @@ HELP = "compare runs or baselines with the first of them, sample by sample"
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_compared(parser)
-    add_max_drop(parser)
+    add_selection(parser, "--max-drop")
     add_terms_of_reading(parser)
     add("--family", metavar="NAME[,KEY=VALUE…]", default="", help="the protocol of answers whose file does not say it")
     add("--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pytest_audiobench.cli._options import add_data_folders, add_patterns, add_reports, place
+from pytest_audiobench.cli._options import add_data_folders, add_reports, add_selection, place
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import AudiobenchError, AudioError, DataNotFound, FatalError, UsageError
 
@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--clip", metavar="ID", help="the sample of this id or file; an id's beginning, or a file's name, is enough"
     )
     which.add_argument("--mixture", metavar="ID", help="the mixture of this name, with all that was asked of it")
-    add_patterns(parser)
+    add_selection(parser, "--eval", "--model")
     add("--wav", metavar="FILE", type=place, help="write what was played into this file, as 32-bit floats")
     add("--play", action="store_true", help="play it, by ffplay, aplay, paplay or afplay")
     about = "where the audio of this data set lies, for --wav and --play, if not where the run had it; repeatable"

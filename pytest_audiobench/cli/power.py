@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_alpha, add_max_drop, add_output, add_patterns, add_reports, put
+from pytest_audiobench.cli._options import add_output, add_reports, add_selection, put
 from pytest_audiobench.errors import UsageError
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
@@ -17,9 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("baseline", metavar="BASELINE|RUN", help="a baseline's file, or a run's folder or name")
     add("--drop", metavar="MARGIN", required=True, help="the drop to be seen, such as 2pp")
     add("--metric", metavar="NAME", help="the metric (default: each eval's first)")
-    add_patterns(parser)
-    add_max_drop(parser)
-    add_alpha(parser)
+    add_selection(parser, "--eval", "--model", "--max-drop", "--alpha")
     add("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
     add("--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)")
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")

@@ -5,16 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import (
-    add_alpha,
-    add_eval,
-    add_max_drop,
-    add_metric,
-    add_output,
-    names,
-    place,
-    put_or_page,
-)
+from pytest_audiobench.cli._options import add_output, add_selection, names, place, put_or_page
 
 HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
 
@@ -25,10 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--model", metavar="PATTERN", default="", help="which models' runs, by alias or spec (needed where several are)"
     )
-    add_eval(parser)
-    add_metric(parser)
-    add_max_drop(parser)
-    add_alpha(parser)
+    add_selection(parser, "--eval", "--metric", "--max-drop", "--alpha")
     add("--order", choices=("step", "time"), default="step", help="what orders them (default step)")
     add(
         "--step",

@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_alpha, add_max_drop, add_reports
+from pytest_audiobench.cli._options import add_reports, add_selection
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import UsageError
 
@@ -33,8 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         help="how long a checkpoint without trainer_state.json must be unchanged (default 30)",
     )
-    add_max_drop(parser)
-    add_alpha(parser, "over all looks")
+    add_selection(parser, "--max-drop", "--alpha")
     add("--out", metavar="FILE", type=Path, help="the page with the curves (default: REPORTS/NAME.html)")
     add_reports(parser, "where the runs are written")
 

@@ -56,6 +56,11 @@ class Folders:
         raise LookupError(source)
 
 
+def with_bundled(folders: Mapping[str, Path]) -> dict[str, Path]:
+    """``folders``, and those of the bundled audio."""
+    return {**{f"bundled/{task}": bundled_folder() for task in get_args(Task)}, **folders}
+
+
 def rebuilt_clip(
     recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, Path]], others: Sequence[Path] = ()
 ) -> Clip:
@@ -64,8 +69,7 @@ def rebuilt_clip(
 
     Raises FatalError where a folder, a file or samples are not at hand, and where what is there is other audio.
     """
-    named = {**dict.fromkeys(f"bundled/{task}" for task in get_args(Task)), **dict(folders)}
-    places = Folders({name: folder or bundled_folder() for name, folder in named.items()}, others)
+    places = Folders(with_bundled(dict(folders)), others)
     try:
         clip = clip_of(recorded.source if recipe is None else recipe, places.file)
     except LookupError as file:
