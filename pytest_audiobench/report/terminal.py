@@ -88,7 +88,7 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
         lines += [(text, _STYLES[tone]) for text, tone in fitted(suite_rows(run), width, several)]
         lines[0] = (lines[0][0], "bold")
         if len({item.suite for item in measured}) == 1:  # whose tables are what the run is for
-            lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
+            lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width, _MOST)]
         elif len(published := list(_published(run))) <= _MOST_PUBLISHED:
             lines += [(text, "bold" if is_head else "") for text, is_head in published]
         lines.append(("", ""))
@@ -170,12 +170,12 @@ def _more(count: int) -> Iterator[Line]:
         yield f"and {count - _MOST} more: report.html", "light"
 
 
-def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
+def _special_tables(run: RunRecord, width: int, most: int | None = None) -> Iterator[tuple[str, bool]]:
     """Tables of what only some runs have, whose modules only these import; with each line whether it is a head."""
     if view_model.has_perturbations(run):
         from pytest_audiobench.report import perturbation_tables
 
-        yield from perturbation_tables.lines(run, width)
+        yield from perturbation_tables.lines(run, width, most)
     if view_model.has_comparisons(run):
         from pytest_audiobench.report import answer_comparison
 
