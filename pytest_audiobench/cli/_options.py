@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.cli._text import say
 
@@ -18,12 +18,61 @@ FORMATS = ("table", "markdown", "csv", "json")
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 
 
-def add_terms(parser: argparse.ArgumentParser) -> None:
-    """Which evals, and how strict the tests are."""
-    add = parser.add_argument
-    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is not a regression (default 1pp)")
-    add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)")
+def level(text: str) -> float:
+    """A level of significance. Raises argparse's error for what is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level: write a share above 0 and up to 0.5, such as 0.05")
+    return value
+
+
+_SELECTION: Mapping[str, Mapping[str, Any]] = {
+    "--eval": {"metavar": "PATTERN", "default": "*", "help": "only evals of this name; * and ? are special"},
+    "--model": {"metavar": "PATTERN", "default": "*", "help": "only models of this alias (default: all)"},
+    "--metric": {
+        "metavar": "headline|all|NAME,…",
+        "default": "headline",
+        "help": "the metrics (default: each eval's headline metric)",
+    },
+    "--scorers": {
+        "metavar": "headline|all|NAME,…",
+        "default": "headline",
+        "help": "the scorers (default: the headline scorer)",
+    },
+    "--max-drop": {
+        "metavar": "MARGIN",
+        "default": "1pp",
+        "help": "the largest drop that is not a regression (default 1pp)",
+    },
+    "--alpha": {
+        "metavar": "SHARE",
+        "type": level,
+        "default": 0.05,
+        "help": "significance level of the tests (default 0.05)",
+    },
+}
+
+
+def add_selection(parser: argparse.ArgumentParser, *options: str) -> None:
+    """Declare those of :data:`_SELECTION`; ``--metric`` may be written as ``--metrics``."""
+    for option in options:
+        further = ["--metrics"] if option == "--metric" else []
+        parser.add_argument(option, *further, **_SELECTION[option])
+
+
+def add_compared(parser: argparse.ArgumentParser) -> None:
+    """What is compared: runs and files, and which models, evals, metrics and scorers of them."""
+    parser.add_argument(
+        "runs",
+        metavar="RUN|FILE",
+        nargs="+",
+        help="runs' folders, their run.json, baselines, or answers that any tool wrote (see audiobench list readers)",
+    )
+    add_reports(parser)
+    add_selection(parser, "--eval", "--model", "--metric", "--scorers", "--alpha")
 
 
 def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie that are named alone") -> None:
@@ -115,17 +164,6 @@ def local(named: str) -> str:
     return str(local_copy(named)) if is_remote(named) else named
 
 
-def level(text: str) -> float:
-    """A level of significance. Raises argparse's error for what is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a level: write a share above 0 and up to 0.5, such as 0.05")
-    return value
-
-
 def data_folder(text: str) -> tuple[str, Path]:
     """NAME=FOLDER. Raises argparse's error for what is none."""
     name, equals, folder = text.partition("=")
@@ -147,6 +185,19 @@ def place(text: str) -> Path:
 def names(text: str) -> tuple[str, ...]:
     """The names in a list with commas."""
     return tuple(stripped for name in text.split(",") if (stripped := name.strip()))
+
+
+def put_or_page(
+    args: argparse.Namespace, text: str, remarks: Sequence[str], write_page: Callable[[Path], None]
+) -> None:
+    """Put out ``text`` as ``--format`` and ``--out`` say, or the page where that names one.
+
+    Remarks are apart from what a program reads; other forms have them in their text.
+    """
+    page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
+    if page:
+        write_page(args.out)
+    put(text, remarks if args.format in ("csv", "json") else (), None if page else args.out)
 
 
 def put(text: str, remarks: Sequence[str], file: Path | None) -> None:

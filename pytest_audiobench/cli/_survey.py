@@ -175,7 +175,9 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
         audio = "audio" if "audio" in sounding else usual.get("audio", sounding[0])
         why = "it has clips" if isinstance(rows[0].get(audio), Clip) else "its values are names of audio files"
     if audio is None:
-        raise UsageError(f"{own.manifest} has no column of audio files (it has {', '.join(names)}); name it by --audio")
+        raise UsageError(
+            f"{own.manifest} has no column of audio files (it has {', '.join(names)}); name it by --audio COLUMN"
+        )
     if audio not in names or (args.answer or audio) not in names:
         wrong = audio if audio not in names else args.answer
         raise UsageError(f"{own.manifest} has no column {wrong!r}; it has {', '.join(names)}")
@@ -192,7 +194,7 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
         answer, why = others[0], "the only other column"
     if answer is None:
         listed = ", ".join(others) or "nothing"
-        raise UsageError(f"{own.manifest} has {listed} beside its audio; say what is true by --answer")
+        raise UsageError(f"{own.manifest} has {listed} beside its audio; say what is true by --answer COLUMN")
     if answer != "answer":
         own.keys["answer"] = answer
     own.notes.append(("answer", f"{answer}: {why}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_output, add_places, add_reports, local, places, put
+from pytest_audiobench.cli._options import add_output, add_places, add_reports, add_selection, local, places, put
 from pytest_audiobench.cli._text import say
 
 HELP = "list suspect items of the data by what several runs say of them; no score is changed"
@@ -15,8 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("runs", metavar="RUN", nargs="+", help="runs over the same evals: folders, or names below --reports")
     add_reports(parser)
-    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
+    add_selection(parser, "--eval", "--model")
     add("--most", metavar="N", type=_count, default=20, help="how many suspects of a check are printed (default 20)")
     add_places(parser)
     add_output(parser)

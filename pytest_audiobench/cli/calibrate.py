@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, level, names
+from pytest_audiobench.cli._options import add_reports, add_selection, level, names
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.cli.power import share
 from pytest_audiobench.errors import UsageError
@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely the printed loss is seen (default 0.8)")
     add("--model", metavar="PATTERN", default="", help="which model, where a run has several")
-    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
+    add_selection(parser, "--eval")
     add("--metric", metavar="NAME,…", default="", help="the metrics (default: each eval's first)")
     add("--out", metavar="FILE", type=Path, help="write them into this file of thresholds, such as audiobench.toml")
     add("--accept", metavar="EVAL", action="append", default=[], help="write even if this eval became worse; a pattern")
@@ -58,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.gate.config import matches
 
     if args.out is not None and args.out.name == "pyproject.toml":
-        raise UsageError("thresholds of calibrate go into their own file, such as audiobench.toml: name it by --out")
+        raise UsageError(
+            "thresholds of calibrate go into their own file, such as audiobench.toml: name it by --out FILE"
+        )
     earlier = None if args.out is None else read(args.out)
     today = datetime.datetime.now(datetime.UTC).date()
     if args.figures and (args.ask or args.runs):

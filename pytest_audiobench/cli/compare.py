@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from pytest_audiobench.cli._options import (
     COMPONENTS,
+    add_compared,
     add_output,
-    add_reports,
-    add_terms,
+    add_selection,
     add_terms_of_reading,
     local,
     names,
     place,
-    put,
+    put_or_page,
     terms_of_reading,
 )
 
@@ -23,19 +23,10 @@ HELP = "compare runs or baselines with the first of them, sample by sample"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "sides",
-        metavar="RUN|FILE",
-        nargs="+",
-        help="runs' folders, their run.json, baselines, or answers that any tool wrote (see audiobench list readers)",
-    )
-    add_reports(parser)
-    add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
-    add_terms(parser)
+    add_compared(parser)
+    add_selection(parser, "--max-drop")
     add_terms_of_reading(parser)
     add("--family", metavar="NAME[,KEY=VALUE…]", default="", help="the protocol of answers whose file does not say it")
-    add("--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)")
-    add("--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)")
     add("--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)")
     add(
         "--allow-mismatch",
@@ -65,16 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)
-    chosen = Selection(names(args.metrics), names(args.scorers), groups)
+    chosen = Selection(names(args.metric), names(args.scorers), groups)
     terms = replace(terms_of_reading(args), family=args.family)
     with collector_paused():
-        named = contenders([local(side) for side in args.sides], args.reports, args.model, args.eval, terms)
+        named = contenders([local(run) for run in args.runs], args.reports, args.model, args.eval, terms)
         comparison = compare(named, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
-    if page := args.out is not None and args.out.suffix.lower() in (".html", ".htm"):
-        write_page(args.out, comparison)
-    put(
-        text(comparison, args.format),
-        remarks(comparison) if args.format in ("csv", "json") else (),
-        None if page else args.out,
-    )
+    put_or_page(args, text(comparison, args.format), remarks(comparison), lambda file: write_page(file, comparison))
     return comparison.exit_status() if args.gate else 0

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if not target.name.endswith(SUFFIX):
         raise UsageError(f"{target} would not be collected: let its name end with {SUFFIX}")
     if target.exists():
-        raise UsageError(f"{target} already exists, and nothing is overwritten: name another by --output")
+        raise UsageError(f"{target} already exists, and nothing is overwritten: name another by --output FILE")
     if not place.exists():
         raise UsageError(f"there is no file or folder {args.folder}; correct the path")
     own = survey(place, args.dry_run)
@@ -104,7 +104,7 @@ def _sounds(samples: Sequence[Sample]) -> str:
     if not headers:
         raise UsageError(
             f"none of the {len(clips):,} clips can be read, such as {unread[0]}: correct the paths, or name the column "
-            "of audio files by --audio"
+            "of audio files by --audio COLUMN"
         )
     from pytest_audiobench.cli.describe import duration
 

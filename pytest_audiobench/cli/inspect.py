@@ -1,17 +1,19 @@
-"""``audiobench inspect RUN --clip ID``."""
+"""``audiobench inspect RUN [--clip ID]``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pytest_audiobench.cli._options import add_data_folders, add_reports, place
+from pytest_audiobench.cli._options import add_data_folders, add_reports, add_selection, place
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import AudiobenchError, AudioError, DataNotFound, FatalError, UsageError
 
@@ -20,23 +22,27 @@ if TYPE_CHECKING:
     from pytest_audiobench.report.joined_samples import Joined
     from pytest_audiobench.report.run_reader import Run
 
-HELP = "show a sample of a run: what was played, asked and answered, how that was read; and hear what was played"
+HELP = "list what a run's models got wrong, or show one sample: what was played, asked, answered; and hear it"
 
 _PLAYERS = (("ffplay", "-nodisp", "-autoexit", "-loglevel", "error"), ("aplay", "-q"), ("paplay",), ("afplay",))
 _MOST_SAMPLES = 200
+_MOST_NAMES = 10_000
+_MOST_LISTED = 10
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--clip", metavar="ID", help="the sample of this id, or of this file (NAME:path)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--clip", metavar="ID", help="the sample of this id or file; an id's beginning, or a file's name, is enough"
+    )
     which.add_argument("--mixture", metavar="ID", help="the mixture of this name, with all that was asked of it")
-    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    add("--model", metavar="PATTERN", default="*", help="only models of this alias")
+    add_selection(parser, "--eval", "--model")
     add("--wav", metavar="FILE", type=place, help="write what was played into this file, as 32-bit floats")
     add("--play", action="store_true", help="play it, by ffplay, aplay, paplay or afplay")
-    add_data_folders(parser, "where the audio of this data set lies, for --wav and --play; repeatable")
+    about = "where the audio of this data set lies, for --wav and --play, if not where the run had it; repeatable"
+    add_data_folders(parser, about)
     add_reports(parser, "where runs are (default reports)")
 
 
@@ -46,6 +52,11 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.report.sample_text import mixture_lines, recorded_recipes, sample_lines
 
     loaded = load_run(args.source, args.reports)
+    if args.clip is None and args.mixture is None:
+        if args.wav is not None or args.play:
+            raise UsageError("--wav and --play want one sample: name it by --clip or --mixture")
+        print("\n".join(_wrong(loaded, args)))
+        return 0
     chosen = _chosen(loaded, args)
     models = {model.alias: model for model in loaded.record.models}
     # A sample's recipes are in its first epoch alone.
@@ -71,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.wav is not None or args.play:
         item, sample = chosen[0]
         heard = models[item.model].heard if item.model in models else ""
-        return _sounds(args, sample, recipes[_place(sample)], heard, len(groups))
+        return _sounds(args, sample, recipes[_place(sample)], heard, len(groups), _folders(loaded, item))
     return 0
 
 
@@ -80,45 +91,93 @@ def _place(sample: Joined) -> tuple[str, str, str]:
     return first.eval, first.model, first.sample_id
 
 
-def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joined]]:
+def _wanted(loaded: Run, args: argparse.Namespace) -> Iterator[tuple[ItemRecord, Joined]]:
+    """The samples of the evals and models that are asked for."""
     from pytest_audiobench.gate.config import matches
-    from pytest_audiobench.io.mistakes import nearest
     from pytest_audiobench.report.joined_samples import joined
 
-    items = {(item.eval, item.model): item for item in loaded.record.items}
-    chosen: list[tuple[ItemRecord, Joined]] = []
-    known: dict[str, None] = {}
+    items = {
+        (item.eval, item.model): item
+        for item in loaded.record.items
+        if matches(args.eval, item.eval) and matches(args.model, item.model)
+    }
     for sample in joined(loaded.folder):
         first = sample.predictions[0]
-        item = items.get((first.eval, first.model))
-        if item is None or not (matches(args.eval, first.eval) and matches(args.model, first.model)):
-            continue
-        mixture = first.metadata.get("mixture")
-        names = [str(mixture or "")] if args.mixture is not None else [first.sample_id, *_sources(sample)]
-        if (args.mixture or args.clip) in names:
+        if item := items.get((first.eval, first.model)):
+            yield item, sample
+
+
+def _wrong(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
+    """The first samples that were answered wrong, how many there are, and how to see one."""
+    from pytest_audiobench.report.sample_text import wrong_lines
+
+    command = ["audiobench", "inspect", args.source]
+    if args.reports != Path("reports"):
+        command += ["--reports", str(args.reports)]
+    samples = ((item, sample) for item, sample in _wanted(loaded, args) if not item.control)
+    several = len({item.model for item in loaded.record.items}) > 1
+    return wrong_lines(samples, shlex.join(command), several)
+
+
+def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joined]]:
+    """Those that are called as asked for; else the one of the file so called; else the one whose id so begins."""
+    from pytest_audiobench.io.mistakes import nearest
+    from pytest_audiobench.report.formatting import printable
+
+    name = args.clip if args.mixture is None else args.mixture
+    what = "sample" if args.mixture is None else "mixture"
+    chosen: list[tuple[ItemRecord, Joined]] = []
+    likely: tuple[dict[str, list[tuple[ItemRecord, Joined]]], ...] = ({}, {})
+    known: dict[str, None] = {}
+    for item, sample in _wanted(loaded, args):
+        first = sample.predictions[0]
+        own = first.sample_id if args.mixture is None else str(first.metadata.get("mixture") or "")
+        files = list(_sources(sample)) if args.mixture is None else []
+        stems = [PurePosixPath(file.partition(":")[2]).stem for file in files]
+        if name in (own, *files):
             chosen.append((item, sample))
-        elif len(known) < 10_000:
-            known[names[0]] = None
-        if len(chosen) == _MOST_SAMPLES:
-            say(f"note: the first {_MOST_SAMPLES} are shown; --eval and --model choose")
-            break
-    if not chosen:
-        what = "mixture" if args.mixture is not None else "sample"
-        known.pop("", None)
-        hint = (
-            nearest(args.mixture or args.clip, known, "they are the ids of predictions.jsonl")
-            if known
-            else "it has none"
-        )
-        raise UsageError(f"{loaded.folder} has no {what} {args.mixture or args.clip!r} ({hint})")
-    return chosen
+            if len(chosen) == _MOST_SAMPLES:
+                say(f"note: the first {_MOST_SAMPLES} are shown; --eval and --model choose")
+                break
+        elif own and len(known) < _MOST_NAMES:
+            known[own] = None
+            if name in stems or (name and own.startswith(name)):
+                of_name = likely[name not in stems].setdefault(own, [])
+                if len(of_name) < _MOST_SAMPLES:
+                    of_name.append((item, sample))
+    named = next((names for names in likely if names), {})
+    if chosen or len(named) == 1:
+        return chosen or next(iter(named.values()))
+    if not named:
+        hint = nearest(name, known, "they are the ids of predictions.jsonl") if known else "it has none"
+        raise UsageError(f"{loaded.folder} has no {what} {name!r} ({hint})")
+    how = "of the file" if named is likely[0] else "that begin with"
+    more = f", … and {len(named) - _MOST_LISTED:,} more" if len(named) > _MOST_LISTED else ""
+    ids = ", ".join(printable(own) for own in sorted(named)[:_MOST_LISTED])
+    raise UsageError(f"{loaded.folder} has {len(named):,} {what}s {how} {name!r}: write one of {ids}{more}")
 
 
 def _sources(sample: Joined) -> Iterator[str]:
     return (clip.source for row in sample.predictions for clip in row.audio)
 
 
-def _sounds(args: argparse.Namespace, sample: Joined, recipes: Any, heard: str, shown: int) -> int:
+def _folders(loaded: Run, item: ItemRecord) -> list[Path]:
+    """Where the run may have had its data: in the folders that it was given, beside the test, in the usual ones."""
+    from pytest_audiobench.datasets.places import data_root
+
+    option = "--ab-data="
+    given = [word.removeprefix(option) for word in loaded.record.command if word.startswith(option)]
+    given += filter(None, os.environ.get("AUDIOBENCH_DATA", "").split(os.pathsep))
+    inner = [entry.rpartition("=")[2] for entry in given]
+    inner += [str(PurePosixPath(item.nodeid.partition("::")[0]).parent), "data"]
+    # Reports lie at the root of the tests, unless they were sent elsewhere.
+    roots = (Path.cwd(), loaded.folder.resolve().parent.parent)
+    return [*(root / Path(folder).expanduser() for folder in inner for root in roots), data_root()]
+
+
+def _sounds(
+    args: argparse.Namespace, sample: Joined, recipes: Any, heard: str, shown: int, others: Sequence[Path]
+) -> int:
     """Write and play the clips of ``sample``."""
     from pytest_audiobench.audio.decode import decode
     from pytest_audiobench.audio.wav import wav_bytes
@@ -136,7 +195,7 @@ def _sounds(args: argparse.Namespace, sample: Joined, recipes: Any, heard: str, 
     row = played(sample)
     for number, clip in enumerate(row.audio):
         try:
-            made = rebuilt_clip(clip, recipes[number] if recipes else None, args.data)
+            made = rebuilt_clip(clip, recipes[number] if recipes else None, args.data, others)
             window_s = None if not clip.truncated_s or clip.duration_s is None else clip.duration_s - clip.truncated_s
             sound = decode(made, int(rate[1]), window_s)
         except (AudioError, DataNotFound) as error:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_output, add_reports, add_terms, put
+from pytest_audiobench.cli._options import add_output, add_reports, add_selection, put
 from pytest_audiobench.errors import UsageError
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
@@ -17,12 +17,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("baseline", metavar="BASELINE|RUN", help="a baseline's file, or a run's folder or name")
     add("--drop", metavar="MARGIN", required=True, help="the drop to be seen, such as 2pp")
     add("--metric", metavar="NAME", help="the metric (default: each eval's first)")
-    add_terms(parser)
+    add_selection(parser, "--eval", "--model", "--max-drop", "--alpha")
     add("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
     add("--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)")
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
     add("--lines", metavar="N", type=lines, help="lines that share alpha (default: the evals)")
-    add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
     add_reports(parser)
     add_output(parser)
 

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.published_figures.recipes import all_figures
     from pytest_audiobench.published_figures.registry import matching
     from pytest_audiobench.published_figures.system_tables import tables
+    from pytest_audiobench.report.formatting import counted
 
     evals = {name for task in tasks() for name in task.evals}
     first, *rest = [part.lower() for part in args.filter] or [""]
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         for finding in findings:
             dispute = next((value.disputed for value in finding.values if value.disputed), "")
             print(f"{finding.rule}: {finding.says}" + (f" (known: {dispute})" if dispute else ""))
-        print(f"{len(findings)} findings in {len(values)} figures")
+        print(f"{counted(len(findings), 'finding')} in {counted(len(values), 'figure')}")
         return 1 if findings else 0
     named = claims_named(name)
     try:

@@ -67,7 +67,7 @@ def _why_none(recipe: Recipe) -> str:
 def _asked(recipe: Recipe, model: str, further: list[str]) -> Path:
     """The folder of a run that asks the model by the recipe."""
     if not recipe.eval:
-        raise UsageError(f"no eval asks as {recipe.name} does ({_why_none(recipe)}): give its answers with --from")
+        raise UsageError(f"no eval asks as {recipe.name} does ({_why_none(recipe)}): give its answers with --from FILE")
     name = f"reproduce-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     style = f",style={recipe.style}" if recipe.style else ""
     command = [sys.executable, "-m", "pytest", recipe.eval, f"--ab-model={model}{style}", f"--ab-run={name}"]

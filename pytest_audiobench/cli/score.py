@@ -144,7 +144,7 @@ def _human_labels(args: argparse.Namespace, judges: Sequence[Judge]) -> HumanLab
             raise UsageError("--human-kappa bounds the agreement with --human-labels: name their file")
         return None
     if not judges:
-        raise UsageError("--human-labels are compared with a judge's verdicts: name its server with --judge-url")
+        raise UsageError("--human-labels are compared with a judge's verdicts: name its server with --judge-url URL")
     return read_human_labels(args.human_labels)
 
 
@@ -176,7 +176,7 @@ def _write_files_of_others(args: argparse.Namespace, source: Source, judges: Seq
     from pytest_audiobench.rescoring.judge_pass import with_verdicts
 
     if args.out is None:
-        raise UsageError(f"--format={args.format} writes files: name their new folder with --out")
+        raise UsageError(f"--format={args.format} writes files: name their new folder with --out FOLDER")
     if args.format == "pairs":
         print(f"{write_pairs(args.out, source.rows())} pairs in {args.out / 'pairs.jsonl'}")
         return 0

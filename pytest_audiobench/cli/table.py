@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, level, local, names, place, put
+from pytest_audiobench.cli._options import add_compared, local, names, place, put
 from pytest_audiobench.errors import UsageError
 
 HELP = "models by benchmarks for a paper or a README: LaTeX, Markdown or CSV, and a plot as SVG"
@@ -15,18 +15,7 @@ _USUAL_COLUMNS, _MOST_COLUMNS = 4, 100
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "runs",
-        metavar="RUN|FILE",
-        nargs="+",
-        help="runs' folders, baselines, or answers that any tool wrote (see audiobench list readers)",
-    )
-    add_reports(parser)
-    add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
-    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    add("--metric", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)")
-    add("--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)")
-    add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)")
+    add_compared(parser)
     add("--format", choices=("markdown", "latex", "csv"), default="markdown", help="how to write it (default markdown)")
     add("--rows", choices=("models", "benchmarks"), help="what the rows are (default: what there is more of)")
     columns = f"numbers beside each other; more go into a further table (default {_USUAL_COLUMNS})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_output, add_terms, names, place, put
+from pytest_audiobench.cli._options import add_output, add_selection, names, place, put_or_page
 
 HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
 
@@ -16,8 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--model", metavar="PATTERN", default="", help="which models' runs, by alias or spec (needed where several are)"
     )
-    add_terms(parser)
-    add("--metric", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)")
+    add_selection(parser, "--eval", "--metric", "--max-drop", "--alpha")
     add("--order", choices=("step", "time"), default="step", help="what orders them (default step)")
     add(
         "--step",
@@ -45,7 +44,5 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         checkpoints, model, notes = ordered_points(args.places, args.model, find, args.order)
         curves = track(model, checkpoints, wanted, notes)
-    if page := args.out is not None and args.out.suffix.lower() in (".html", ".htm"):
-        write_page(args.out, curves)
-    put(text(curves, args.format), curves.notes if args.format in ("csv", "json") else (), None if page else args.out)
+    put_or_page(args, text(curves, args.format), curves.notes, lambda file: write_page(file, curves))
     return 0

@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, level
+from pytest_audiobench.cli._options import add_reports, add_selection
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import UsageError
 
@@ -33,8 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         help="how long a checkpoint without trainer_state.json must be unchanged (default 30)",
     )
-    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is not a regression (default 1pp)")
-    add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level over all looks (default 0.05)")
+    add_selection(parser, "--max-drop", "--alpha")
     add("--out", metavar="FILE", type=Path, help="the page with the curves (default: REPORTS/NAME.html)")
     add_reports(parser, "where the runs are written")
 

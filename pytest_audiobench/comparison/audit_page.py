@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.audio.clip import DataRoot, FileSource
+from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.audio.clip_record import clip_of
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.comparison.audit_text import headline
 from pytest_audiobench.comparison.data_audit import Audit, AuditedClip
-from pytest_audiobench.datasets.bundled import bundled_folder
-from pytest_audiobench.datasets.places import Places, relative_path
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import AudioError
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.report.page.frame import Layout, encoded, page_frame
 from pytest_audiobench.report.page.html import escaped_json
 from pytest_audiobench.report.page.sounds import BUDGET_BYTES, Sound, clip_excerpt
+from pytest_audiobench.verifier.clip_checks import Folders
 
 LAYOUT = Layout(
     "audit.html",
@@ -29,7 +29,6 @@ LAYOUT = Layout(
 MOST = 2_000
 """Suspects on the page, of each check of each eval the strongest; all are in the files beside it."""
 
-_BUNDLED = "bundled/"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -38,7 +37,7 @@ def write_page(path: Path, audit: Audit, places: Places, budget_bytes: int = BUD
     not on it, in sentences.
     """
     with AudioIndex(None) as index:
-        sounds = _Sounds(index, _finder(places), budget_bytes)
+        sounds = _Sounds(index, Folders(places.named, places.shelves).file, budget_bytes)
         content = _content(audit, sounds)
     before, after = page_frame("Audit of the data · pytest-audiobench", [], LAYOUT)
     remarks = sounds.remarks()
@@ -95,7 +94,7 @@ class _Sounds:
                 raise ValueError("it is other audio than the runs played")
             seconds, whole_s, mp3 = clip_excerpt(clip, facts.duration_s)
         except LookupError as error:
-            self._elsewhere.setdefault(str(error.args[0]))
+            self._elsewhere.setdefault(str(error.args[0]).partition(":")[0])
             return None
         # Whatever a codec or a file system comes up with, an audit does not fail for want of a sound.
         except Exception as error:
@@ -107,30 +106,6 @@ class _Sounds:
         self._left -= len(mp3)
         self._texts.append(mp3)
         return Sound(0, len(self._texts) - 1, seconds, whole_s)
-
-
-def _finder(places: Places) -> Callable[[str], FileSource]:
-    """Finds the file of a source called ``NAME:path``. It raises LookupError, with NAME, where nobody said where that
-    lies.
-    """
-    # The longest name first: of "a" and "a:b" the second is meant by "a:b:c.wav".
-    roots = [DataRoot(name, places.named[name].resolve()) for name in sorted(places.named, key=len, reverse=True)]
-
-    def find(source: str) -> FileSource:
-        root = next((root for root in roots if source.startswith(f"{root.name}:")), None)
-        name = source.partition(":")[0]
-        if root is None and name.startswith(_BUNDLED):
-            root = DataRoot(name, bundled_folder())
-        if root is None:
-            folders = (shelf / relative_path(name) for shelf in places.shelves)
-            folder = next((folder for folder in folders if folder.is_dir()), None)
-            if folder is None:
-                raise LookupError(name)
-            root = DataRoot(name, folder.resolve())
-        # The files of a run may come from others: no path of theirs leaves the folder.
-        return FileSource(root, relative_path(source.removeprefix(f"{root.name}:")))
-
-    return find
 
 
 def _content(audit: Audit, sounds: _Sounds) -> dict[str, Any]:

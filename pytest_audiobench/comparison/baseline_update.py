@@ -48,7 +48,8 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions, keeps_eval
     """
     if (contents := run.only) is None:
         raise UsageError(
-            f"{run.source} has the models {', '.join(sorted(run.models))}, and a baseline holds one: choose by --model"
+            f"{run.source} has the models {', '.join(sorted(run.models))}, "
+            "and a baseline holds one: give --model PATTERN"
         )
     if contents.head.missing and not wanted.partial:
         listed = "".join(f"\n  {part}" for part in contents.head.missing)

@@ -98,7 +98,7 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
     known = [] if chosen.groups else comparison_lines.group_fields(fitted)
     pairs = [(first.artifact, other.artifact, (first.letter, other.letter)) for other in others]
     figures = [note for a, b, names in pairs if a and b and a.suite == b.suite for note in figure_notes(a, b, names)]
-    hint = [f"samples can be grouped by {', '.join(known)}: --groups"] if known else []
+    hint = [f"--groups FIELD compares groups too: {', '.join(known[:_NAMED])}"] if known else []
     return Comparison(
         contenders=fitted,
         lines=comparison_lines.compared_lines(lines, rules.alpha, rules.max_drop),

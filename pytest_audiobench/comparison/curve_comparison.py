@@ -209,6 +209,6 @@ def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[s
     for contender, value, drop, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
         cells = ("", "", "")
         if drop is not None:
-            interval = between(finite(drop.lower), finite(drop.upper), unit)
-            cells = (amount(finite(drop.value), unit), interval, str(pairs))
+            interval = between(finite(drop.lower), finite(drop.upper), unit, "+")
+            cells = (amount(finite(drop.value), unit, "+"), interval, str(pairs))
         yield f"  {contender.letter}", amount(value, unit), *cells

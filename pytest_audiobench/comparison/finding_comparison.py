@@ -168,6 +168,6 @@ def _cells(contenders: Sequence[Contender], line: FindingLine) -> Iterator[tuple
         if finding is None:
             yield contender.letter, "–", "", "–", "–", change_
         else:
-            effect = amount(finding.effect_size, SHARE)
-            interval = between(finding.ci_lower, finding.ci_upper, SHARE)
+            effect = amount(finding.effect_size, SHARE, "+")
+            interval = between(finding.ci_lower, finding.ci_upper, SHARE, "+")
             yield contender.letter, effect, interval, p_text(finding.adjusted_p_value), finding.status, change_

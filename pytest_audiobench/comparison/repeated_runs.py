@@ -63,7 +63,7 @@ def _alias(run: Run, model: str) -> str:
     if len(aliases) != 1:
         raise UsageError(
             f"{run.folder} has {len(aliases)} models that match {model or '*'!r}, {', '.join(aliases) or 'none'}: "
-            "choose one by --model"
+            "choose one by --model PATTERN"
         )
     return aliases[0]
 

@@ -135,7 +135,7 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
         return []
     if model and len(matching) > 1:
         listed = ", ".join(point.names.alias for point, _ in matching)
-        raise UsageError(f"{folder} has several models that match {model!r}, {listed}: choose one with --model")
+        raise UsageError(f"{folder} has several models that match {model!r}, {listed}: choose one with --model PATTERN")
     notes += [f"{folder} is not whole: {missing[0]}" for _, missing in matching if missing]
     return [point for point, _ in matching]
 

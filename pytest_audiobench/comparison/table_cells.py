@@ -1,8 +1,9 @@
-"""Numbers of comparisons as people read them in narrow columns: shares in points of a hundred, without their sign."""
+"""Numbers of comparisons as people read them in narrow columns: shares in points of a hundred, without their unit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from pytest_audiobench.gate.regression_text import change_texts
 from pytest_audiobench.metrics.metric import Estimate
@@ -43,15 +44,16 @@ def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
     return f"parse rate in {owner} {', '.join(rates)}"
 
 
-def between(lower: float | None, upper: float | None, unit: str) -> str:
-    return "" if lower is None or upper is None else f"{amount(lower, unit)} to {amount(upper, unit)}"
+def between(lower: float | None, upper: float | None, unit: str, sign: Literal["", "+"] = "") -> str:
+    return "" if lower is None or upper is None else f"{amount(lower, unit, sign)} to {amount(upper, unit, sign)}"
 
 
-def amount(number: float | None, unit: str) -> str:
+def amount(number: float | None, unit: str, sign: Literal["", "+"] = "") -> str:
+    """``98.8``, and with a ``sign`` of +, as a difference has it, ``+98.8``."""
     if number is None:
         return "–"
     # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
-    return f"{round(100.0 * number, 1) + 0.0:.1f}" if unit in PERCENT_UNITS else f"{number:.3g}"
+    return f"{round(100.0 * number, 1) + 0.0:{sign}.1f}" if unit in PERCENT_UNITS else f"{number:{sign}.3g}"
 
 
 def metric_label(metric: str, unit: str) -> str:

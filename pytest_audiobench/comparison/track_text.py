@@ -10,7 +10,7 @@ from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.gate.regression_text import RUNAWAYS, level_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.report.formatting import wrapped
+from pytest_audiobench.report.formatting import counted, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("", "value", "interval", "change", "interval", "flips", "pairs")
@@ -106,7 +106,7 @@ def heading(track: Track) -> list[str]:
     by = "time" if track.points[0].step is None else "step"
     level = level_text(track.alpha, max(1, track.comparisons))
     return [
-        f"{len(track.points)} runs by {by}, {track.points[0].place} to {track.points[-1].place}",
+        f"{counted(len(track.points), 'run')} by {by}, {track.points[0].place} to {track.points[-1].place}",
         f"change: minus the run before, on the same samples, of shares in pp; margin {track.max_drop}, p to be "
         f"below {level}; flips: samples that became worse / better",
     ]

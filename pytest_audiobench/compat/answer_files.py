@@ -244,7 +244,9 @@ class AnswerFile:
         near = sorted({place for name in names for place in folder.glob(name) if place.is_file()} - {self.path})
         if len(near) > 1:
             several = ", ".join(place.name for place in near[:5])
-            raise UsageError(f"{self.path}: its references could be in any of {several}: say which by --references")
+            raise UsageError(
+                f"{self.path}: its references could be in any of {several}: say which by --references FILE"
+            )
         return next(iter(near), None)
 
     def names_with(self, references: Path | None) -> tuple[str, str]:
@@ -343,7 +345,7 @@ def reader_of(file: AnswerFile) -> Reader | None:
     particular = [reader for reader in fitting if not reader.general] or fitting
     if len(particular) > 1:
         names = ", ".join(reader.name for reader in particular)
-        raise UsageError(f"{file.path} could be read by several readers ({names}): name one with --reader")
+        raise UsageError(f"{file.path} could be read by several readers ({names}): name one with --reader NAME")
     return next(iter(particular), None)
 
 

@@ -285,7 +285,7 @@ class _StageRun:
             elif answer.sound is None:
                 self._verdicts[i][stage.name] = Response(
                     error=f"the audio of this answer ({answer.audio[:12]}…) lies beside none of the run's stores: name "
-                    "the store of the run that has it with --ab-store, its folder of sounds beside it"
+                    "the store of the run that has it with --ab-store FILE, its folder of sounds beside it"
                 )
             elif sounds.clip(answer.sound.digest) is None:
                 self._verdicts[i][stage.name] = Response(

@@ -133,7 +133,7 @@ class Store(AbstractContextManager["Store"]):
         if kind:
             raise UsageError(
                 f"the store {path} lies on a network file system ({kind}), where it could be damaged: "
-                "write it to a local disk with --ab-store; audiobench merge puts stores of several machines together"
+                "give one on a local disk by --ab-store FILE; audiobench merge puts stores of several machines together"
             )
         self.run, self.merged = run, merged
         self._refresh, self._started, self._state = refresh, started, state
@@ -153,6 +153,10 @@ class Store(AbstractContextManager["Store"]):
         for extra in self._extras if runs is None else ():
             answers.update(self._answers(extra, [key for key in keys if key not in answers]))
         return answers
+
+    def times(self, keys: Sequence[bytes]) -> dict[bytes, float]:
+        """When the answers to ``keys`` were written, by whatever run."""
+        return {key: created for key, *_, created in self._rows(self._own, "answer", keys)}
 
     def failures(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, str]:
         """Messages of the permanent failures among ``keys``: asking again would fail again."""
@@ -432,7 +436,7 @@ def _open(path: Path) -> _File:
             if _code(error) in _DISK:
                 raise _trouble(path, error) from error
             raise UsageError(
-                f"{path} cannot be used as a store ({message(error)}): move it away or choose another with --ab-store"
+                f"{path} cannot be used as a store ({message(error)}): move it away or give another --ab-store FILE"
             ) from error
 
 
@@ -500,13 +504,13 @@ def _open_read_only(path: Path) -> _File:
 
 def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'answer'").fetchone():
-        raise UsageError(f"{path} is a database of something else: choose another file with --ab-store")
+        raise UsageError(f"{path} is a database of something else: choose another file with --ab-store FILE")
     rows = connection.execute("SELECT name, CAST(value AS BLOB) FROM meta WHERE name IN ('schema', 'keys')")
     versions = {name: (value or b"").decode(errors="replace") for name, value in rows}
     if (versions.get("schema"), versions.get("keys")) != (SCHEMA_VERSION, KEY_SCHEME):
         raise UsageError(
             f"{path} is a store of version {versions.get('schema')}/{versions.get('keys')}, this release writes "
-            f"{SCHEMA_VERSION}/{KEY_SCHEME}: choose another file with --ab-store"
+            f"{SCHEMA_VERSION}/{KEY_SCHEME}: choose another file with --ab-store FILE"
         )
     for read in _READ.values():
         connection.execute(f"{read} 0")

@@ -25,7 +25,7 @@ from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationR
 DIGITS = 16
 """Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
 
-NEVER_COMPARED = "figures by different encoders are never compared: name one for both by --ab-encoder"
+NEVER_COMPARED = "figures by different encoders are never compared: name one for both by --ab-encoder=static|minilm"
 
 
 @dataclass(frozen=True)

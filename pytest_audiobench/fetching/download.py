@@ -81,7 +81,7 @@ def tried(call: Callable[[], T], *, first: bool = False) -> T:
         time.sleep(_FIRST_WAIT_S * 2**number if failure.wait_s is None else failure.wait_s)
     raise InfrastructureError(
         f"{failure}, {number + 1} times in a row: try again later (what has arrived is kept), or bring "
-        "the files from another machine and give their folder by --from"
+        "the files from another machine and give their folder by --from FOLDER"
     )
 
 
@@ -158,7 +158,7 @@ def refusal(status: int, where: str, gated: str = "") -> FatalError:
     if status in (404, 410):
         return FatalError(
             f"{where} is not there any more (reply {status}): look for it at its publisher's, correct [[fetch]] in the "
-            "file, or take it from a folder with --from"
+            "file, or take it from a folder with --from FOLDER"
         )
     return FatalError(f"{where} cannot be fetched (reply {status}): look at it in a browser")
 

@@ -155,7 +155,7 @@ class GitRepository:
         if any(words in lower for words in _MISSING):
             return FatalError(
                 f"{self.address} is not there any more: look for it at its publisher's, correct [[fetch]] in the file, "
-                "or take it from a folder with --from"
+                "or take it from a folder with --from FOLDER"
             )
         gone = Unreachable if any(words in lower for words in _UNREACHABLE) else Passing
         return gone(f"git cannot fetch {self.address} ({shown(says)[:300]})")

@@ -43,7 +43,9 @@ def set_up_spice(folder: Path, given: Path | None, force: bool, progress: Callab
         origin = _fetch(incoming, name, given, progress)
         if not zipfile.is_zipfile(incoming):
             incoming.unlink()
-            raise FatalError(f"{origin} is not a jar: look at what is sent there, or take it from a file with --from")
+            raise FatalError(
+                f"{origin} is not a jar: look at what is sent there, or take it from a file with --from FILE"
+            )
         try:
             _check(incoming, name, record, folder, origin)
         except FatalError:

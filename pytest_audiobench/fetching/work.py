@@ -143,7 +143,7 @@ def _check_room(data: WantedData, parts: Sequence[PlannedPart], root: Path) -> N
     if needed > 0 and needed + _SPARE_BYTES > free:
         raise InfrastructureError(
             f"{data.root} takes {size_text(needed)}, and {root} has {size_text(free)} free: make room there, or "
-            "name another folder with --data-root"
+            "name another folder with --data-root FOLDER"
         )
 
 
@@ -406,4 +406,4 @@ def _writing(root: Path) -> Iterator[None]:
         if error.errno in DISK:
             todo = "make room there and run this again, which continues where it ended"
             raise InfrastructureError(f"{what}: {todo}") from None
-        raise UsageError(f"{what}: correct its permissions, or name another folder with --data-root") from None
+        raise UsageError(f"{what}: correct its permissions, or name another folder with --data-root FOLDER") from None

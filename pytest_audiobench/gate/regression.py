@@ -116,7 +116,7 @@ class LineTest:
         if name == ERRORS:
             raise UsageError(
                 f"{here.eval}: errors are the instrument's, and no pair holds a sample that could not be asked: limit "
-                "them by --ab-max-errors, and compare another metric with the baseline"
+                "them by --ab-max-errors N, and compare another metric with the baseline"
             )
         kind = metric_kind(name)
         return cls(kind, scorer, group, margin_of(line.margin, kind), terms)

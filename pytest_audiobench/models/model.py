@@ -81,6 +81,7 @@ class Model(Protocol):
     it is then loaded once for each device and shared), ``hearing`` (a :class:`Hearing`, or None before it is known),
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
     spent), ``part_store`` (set by the run: opens the store, where a pipeline keeps what its parts answer),
+    ``asked_anew`` (set by the run: whether answers of earlier runs do not count),
     ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
     (where it is asked, if its fingerprint is available without asking), ``judgings`` (the names of the judgings whose
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the

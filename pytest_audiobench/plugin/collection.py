@@ -18,7 +18,7 @@ from _pytest.mark.expression import Expression
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import rules_file
 from pytest_audiobench.io.mistakes import Mistakes
-from pytest_audiobench.plugin.controller import controller_of
+from pytest_audiobench.plugin.controller import controller_of, settle_name
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import (
     DECLARED,
@@ -91,7 +91,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         if is_first(config):
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
-            shared.place.check_free()
+            settle_name(config, shared.place)
         shared.collected = [item for item in items if ITEM in item.stash]
         if shared.options.select:
             chosen = {*named_evals(shared.collected, shared.options.select)}

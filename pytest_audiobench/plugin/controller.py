@@ -308,6 +308,13 @@ def _reason(report: pytest.TestReport) -> str:
     return lines[-1].strip() if lines else report.outcome
 
 
+def settle_name(config: pytest.Config, place: RunFolder) -> None:
+    """See that the folder of a named run is free, and say what had to give way. Raises UsageError where it is not."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if (replaced := place.check_free()) and reporter is not None:
+        reporter.write_line(replaced)
+
+
 def configure_node(node: Any) -> None:
     """Tell a new worker what it shares with the others: the run, what ``last`` means, its device, servers' ports."""
     options = read_options(node.config)
@@ -315,7 +322,7 @@ def configure_node(node: Any) -> None:
     controller = controller_of(node.config)
     if is_new and options.run and not node.config.option.collectonly:
         with user_errors():
-            controller.place.check_free()
+            settle_name(node.config, controller.place)
     node.workerinput[RUN] = controller.place.run
     node.workerinput[STARTED] = controller.place.started
     node.workerinput[BASELINE] = controller.settled_baseline(node.config)

@@ -336,7 +336,7 @@ def check_early_stop(config: pytest.Config, options: Options) -> None:
     if name not in map(str, config.invocation_params.args):
         raise pytest.UsageError(f"{name} is of the command line only: what a stopped run passes is not a plain pass")
     if not options.baseline:
-        raise pytest.UsageError(f"{name} looks at regression lines: name what to compare with by --ab-baseline")
+        raise pytest.UsageError(f"{name} looks at regression lines: name what to compare with by --ab-baseline RUN")
     whole = {
         "corrections": options.corrections,
         "epochs": options.epochs > 1,

@@ -17,6 +17,7 @@ from pytest_audiobench.errors import UsageError, disk_errors
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.remote import budget
 from pytest_audiobench.records.fields import Record, plain
+from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.records.run import BaselineRecord, ModelRecord
 from pytest_audiobench.report import live_run
 from pytest_audiobench.report.atomic_files import write_text
@@ -90,13 +91,29 @@ class RunFolder:
         self._descriptor: int | None = None
         """Of the file that is locked while the run lasts."""
 
-    def check_free(self) -> None:
-        """Remove what a crashed run of this name left. Raises UsageError for a finished run or anything else there."""
+    def check_free(self) -> str:
+        """Remove what a crashed run of this name left, or one that measured nothing, which the returned line says.
+
+        Raises UsageError for a run that holds answers, or anything else there.
+        """
         if (self.folder / "run.json").exists():
-            raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run")
+            if self._measured_nothing():
+                self.discard()
+                return f"{self.folder} is replaced: nothing was measured in that run"
+            raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run NAME")
         if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):
-            raise UsageError(f"{self.folder} already exists and is not a run: choose another name with --ab-run")
+            raise UsageError(f"{self.folder} already exists and is not a run: choose another name with --ab-run NAME")
         self.discard()
+        return ""
+
+    def _measured_nothing(self) -> bool:
+        """Whether it holds no answer, and no file but a run's own."""
+        from pytest_audiobench.report.summary_table import SUMMARY
+
+        own = {"run.json", "report.html", SUMMARY, COMPARED_FILE, *LINE_FILES.values()}
+        files = {file.name: file for file in self.folder.iterdir()}
+        lines = files.get(LINE_FILES["predictions"])
+        return files.keys() <= own and lines is not None and lines.stat().st_size == 0
 
     def discard(self) -> None:
         """Remove the folder and all that is in it."""

@@ -179,7 +179,10 @@ def _line(
         seconds += (answers - earlier) * (_each_s(timed) or mean_s)
     if uncounted and not evals:
         return f"to ask of {alias}: how much is not known yet, since {counted(uncounted, 'eval')} never ran here"
-    said = [f"{counted(total, 'answer')} in {counted(evals, 'eval')}", f"some {known} known" if known else "none known"]
+    said = [
+        f"{counted(total, 'answer')} in {counted(evals, 'eval')}",
+        f"about {known} in the store" if known else "none in the store",
+    ]
     if total > known:
         said.append(f"about {duration(seconds)} of asking" if seconds else "how long is not known yet")
     if uncounted:

@@ -123,7 +123,7 @@ class EvalSession:
         if not options.judges:
             if self.config.getoption("--ab-human-labels") is None:
                 return None
-            raise UsageError("--ab-human-labels are compared with a judge's verdicts: name one with --ab-judge")
+            raise UsageError("--ab-human-labels are compared with a judge's verdicts: name one with --ab-judge SPEC")
         return read_human_labels(options.human_labels, base(self.config, "human-labels"))
 
     @cached_property
@@ -298,6 +298,8 @@ class EvalSession:
             model.budget = self.budget
         if hasattr(model, "part_store"):
             model.part_store = lambda: self.bench.store
+        if hasattr(model, "asked_anew"):
+            model.asked_anew = lambda: self.reuse.fresh
         if judge and hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
             model.hearing = _PLAYED_NOTHING
         return servers.behind(spec, model) if servers else model

@@ -83,7 +83,7 @@ def failure_classes(item: ItemRecord) -> tuple[FailureClass, ...]:
 
 
 def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
-    """``wer 10.3 %; without 50 of the wrong task 2.7 %; also 2 in a loop``: the class that moves the first metric most.
+    """``wer 10.3 %; 2.7 % without 50 of the wrong task; also 2 in a loop``: the class that moves the first metric most.
 
     Counts alone where there is no value to move.
     """
@@ -100,7 +100,9 @@ def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
     if not worst.moved or worst.moved[0].value == value_text(None, ""):
         return f"{worst.counted}{also}"
     score = worst.moved[0]
-    return f"{score.metric} {score.value}; without {worst.counted} {score.without}{also}"
+    if score.without == value_text(None, ""):
+        return f"{score.metric} {score.value}: {worst.counted}, and no other answers{also}"
+    return f"{score.metric} {score.value}; {score.without} without {worst.counted}{also}"
 
 
 def _score_without(score: MetricRecord, without: MetricRecord) -> ScoreWithout:

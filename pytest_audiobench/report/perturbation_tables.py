@@ -46,16 +46,18 @@ class PerturbationComparison:
 _Table: TypeAlias = PerturbationComparison | Curve | Summary
 
 
-def lines(record: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
+def lines(record: RunRecord, width: int, most: int | None = None) -> Iterator[tuple[str, bool]]:
     """A table for each family's curve of a leading metric, one for the perturbations on no curve, and the mean over
     all; or one for all perturbations of a data set, where its answers are compared with those to clean clips.
 
-    With each line whether it is a head.
+    With each line whether it is a head. Of the perturbations of a data set no more than ``most``.
     """
-    return suite_lines(record.suites, len(aliases(record)) > 1, width)
+    return suite_lines(record.suites, len(aliases(record)) > 1, width, most)
 
 
-def suite_lines(suites: Sequence[SuiteRecord], several: bool, width: int) -> Iterator[tuple[str, bool]]:
+def suite_lines(
+    suites: Sequence[SuiteRecord], several: bool, width: int, most: int | None = None
+) -> Iterator[tuple[str, bool]]:
     """The lines of some suites alone; the model is named where there are ``several``."""
     for table in _leading(suites):
         yield "", False
@@ -64,7 +66,7 @@ def suite_lines(suites: Sequence[SuiteRecord], several: bool, width: int) -> Ite
         )
         yield printable(_title(table, several) + dropped), True
         if table.rows:
-            texts = _table_lines(table, width) if isinstance(table, Curve | Summary) else _comparison_lines(table)
+            texts = _table_lines(table, width) if isinstance(table, Curve | Summary) else _comparison_lines(table, most)
             yield from ((text, False) for text in texts)
             if fewer := perturbation_view.fewer(table.rows):
                 yield f"  {_FEWER} {printable(fewer)}", False
@@ -173,12 +175,17 @@ def _table_lines(table: Curve | Summary, width: int) -> list[str]:
     return lines
 
 
-def _comparison_lines(table: PerturbationComparison) -> list[str]:
+def _comparison_lines(table: PerturbationComparison, most: int | None) -> list[str]:
+    """The first row and those that differ most from it, in the table's order."""
+    first, shown = table.rows[0].at or 0.0, list(table.rows)
+    if most is not None and len(shown) > most:
+        shown = sorted(shown, key=lambda row: -abs((row.at or 0.0) - first))[: most - 1]
     rows = [("perturbation", table.metric, "parse rate", SAME, "drop", "p")]
-    for row in table.rows:
+    for row in (row for row in table.rows if row is table.rows[0] or row in shown):
         _, value, parse_rate, _, drop, _, p = _cells(row, False)
         rows.append((row.label, value, parse_rate, table.same.get(row.perturbation, ""), drop, p))
-    return aligned(rows)
+    left = len(table.rows) - len(rows) + 1
+    return [*aligned(rows), *([f"  and {left} that differ no more: pytest -v, or report.html"] if left else [])]
 
 
 def _cells(row: Row, has_bars: bool) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from pytest_audiobench.records.lines import (
 from pytest_audiobench.records.reading import convert, read_lines
 from pytest_audiobench.records.run import ItemRecord, OrdersRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
+from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.report.json_lines import encode_line, write_lines
 
 RECORD = "run.json"
@@ -62,7 +63,7 @@ def collect(folder: Path, heading: RunRecord) -> RunRecord:
     notes = [*heading.notes, *_merge(folder, parts, files)]
     if lost := unfinished_parts(folder / PARTS):
         notes.append(
-            f"{len(lost)} evals were started and not finished: their answers are in the store, their scores are missing"
+            f"{counted(len(lost), 'eval')} started and not finished: answers are in the store, scores are missing"
         )
     with collector_paused():
         suites = _suites(parts)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from pytest_audiobench.records.lines import AudioRow, PredictionRow
 from pytest_audiobench.records.run import ItemRecord
-from pytest_audiobench.report.formatting import WIDTH, aligned, counted, printable
-from pytest_audiobench.report.joined_samples import Joined, played
+from pytest_audiobench.report.formatting import (
+    WIDTH,
+    aligned,
+    counted,
+    cut_in_the_middle,
+    eval_name,
+    printable,
+    wrapped,
+)
+from pytest_audiobench.report.joined_samples import Joined, played, subject_rows
 from pytest_audiobench.report.page.rows import right, score_text
 
 _COLUMN = 11
+_MOST_WRONG = 20
 _UNITS = {"db": "dB", "s": "s", "hz": "Hz"}
 
 
@@ -49,6 +60,51 @@ def mixture_lines(samples: Sequence[Joined], item: ItemRecord, recipes: Sequence
         verdict = next(iter(verdicts(sample, item).values()), "")
         rows.append((_short(label), _short(row.reference), _short(" · ".join(answers), 24), _short(verdict, 28)))
     yield from map(printable, aligned(rows, left=(0, 1, 2, 3)))
+
+
+def wrong_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, several: bool) -> Iterator[str]:
+    """The first wrong answers as a table, how many there are, and by which command one is seen.
+
+    ``several`` models are named. Answers that are neither right nor wrong, such as loudness in dB, are counted apart.
+    """
+    rows: list[tuple[str, ...]] = []
+    shown = ""
+    counts = dict.fromkeys(("answers", "wrong", "not asked", "neither"), 0)
+    neither: dict[str, str] = {}
+    for item, sample in samples:
+        _, first, last = subject_rows(sample)
+        counts["answers"] += 1
+        error = next((row.error for row in sample.predictions if row.error is not None and row.role == "subject"), None)
+        scores = sample.scored[0].scores if sample.scored else None
+        is_right = None if scores is None else right(scores)
+        if error is None and is_right is None:
+            counts["neither"] += 1
+            neither.setdefault(item.eval, item.metrics[0].name if item.metrics else "no metric")
+        elif error is not None or not is_right:
+            counts["wrong" if error is None else "not asked"] += 1
+            if len(rows) < _MOST_WRONG:
+                name = eval_name(item.eval, item.model, several)
+                value = sample.processed[0].value if sample.processed else None
+                text = value or next((output.text for output in last.outputs), "") or "(empty)"
+                given = text if error is None else f"not asked: {error}"
+                truth = " or ".join(first.references or (first.reference,))
+                rows.append((cut_in_the_middle(name, 24), _short(first.sample_id, 24), given, truth))
+                shown = shown or f"{command} --clip {shlex.quote(first.sample_id)}"
+    wrong = counts["wrong"] + counts["not asked"]
+    if rows:
+        left = WIDTH - 8 - sum(max(len(row[number]) for row in rows) for number in (0, 1))
+        short = [(*row[:2], *(_short(text, left // 2) for text in row[2:])) for row in rows]
+        yield from aligned([("eval", "id", "answer", "reference"), *short], left=(0, 1, 2, 3))
+        yield ""
+    more = f"; the first {len(rows)} are shown, --eval PATTERN chooses" if wrong > len(rows) else ""
+    unasked = f", of which {counts['not asked']:,} could not be asked" if counts["not asked"] else ""
+    yield from wrapped(f"{wrong:,} wrong of {counts['answers']:,} answers{unasked}{more}")
+    if neither:
+        listed = [f"{name} ({metric})" for name, metric in islice(neither.items(), 3)]
+        others = f" and {len(neither) - 3} more evals" if len(neither) > 3 else ""
+        yield from wrapped(f"{counts['neither']:,} are neither right nor wrong: {', '.join(listed)}{others}")
+    if shown:
+        yield f"see one: {shown}"
 
 
 def played_lines(sample: Joined, item: ItemRecord, recipes: Sequence[Any], heard: str) -> Iterator[str]:

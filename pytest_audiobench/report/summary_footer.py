@@ -23,6 +23,7 @@ _SPEED_WORDS = {
     "model_share": "in the model ",
     "peak_memory_mb": "peak memory ",
 }
+_HEARD = {"proven": "yes", "unproven": "not shown"}
 _LITTLE = 0.5
 
 
@@ -73,7 +74,7 @@ def scorer_tables(record: RunRecord) -> list[NamedTable]:
 
 def _mark(row: ScorerRow) -> str:
     wordings = votes(row.signature)
-    return f"headline, the vote of {wordings} wordings" if wordings else "headline"
+    return f"headline scorer, the vote of {wordings} wordings" if wordings else "headline scorer"
 
 
 def scorer_lines(record: RunRecord) -> list[str]:
@@ -159,7 +160,7 @@ def models(record: RunRecord, is_brief: bool = False) -> list[ModelFacts]:
                 if not is_brief or figure.name not in _SPEED_WORDS or _remedy(figure, model)
             ),
             time=time_text(together([item.taken for item in record.items if item.model == model.alias])),
-            grounding=f"{model.hearing.status}: {model.hearing.evidence}" if model.hearing else "",
+            grounding=f"{_HEARD[model.hearing.status]}: {model.hearing.evidence}" if model.hearing else "",
             device=f"{model.device}, shared by the workers" if model.shared else "",
             judging=_judging(model, record.items) if model.role == "judge" else "",
             note=model.note,
@@ -178,7 +179,7 @@ def model_lines(record: RunRecord, judging: str, is_brief: bool = False) -> list
         for subject, text in (
             *((judging, facts.judging), ("speed of", facts.speed)),
             *(() if is_brief else (("time of", facts.time), ("device of", facts.device))),
-            ("audio grounding of", facts.grounding),
+            ("audio heard by", facts.grounding),
             ("note on", facts.note),
         )
         if text

@@ -45,6 +45,9 @@ _RIGHT_OF_REGRESSIONS = range(2, 8)
 _FEW = 8
 """Evals up to which each is shown in full: their figures are what such a run is for."""
 
+_MOST_FIGURES = 20
+"""Rows of a few evals' figures beyond which each scorer's first metric is shown alone: more fill screens."""
+
 _MOST = 10
 _MOST_PUBLISHED = 24
 """Lines on what failed, beyond which the page has the others."""
@@ -88,12 +91,16 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
         lines += [(text, _STYLES[tone]) for text, tone in fitted(suite_rows(run), width, several)]
         lines[0] = (lines[0][0], "bold")
         if len({item.suite for item in measured}) == 1:  # whose tables are what the run is for
-            lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
+            lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width, _MOST)]
         elif len(published := list(_published(run))) <= _MOST_PUBLISHED:
             lines += [(text, "bold" if is_head else "") for text, is_head in published]
         lines.append(("", ""))
     elif measured:
+        rows = sum(len(block.figures) for item in measured for block in view_model.unfolded(item.blocks))
+        if is_folded := not verbosity and len(measured) > 1 and rows > _MOST_FIGURES:
+            measured = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in measured]
         lines += _numbers(run, measured, width, several, is_whole=verbosity > 1 or len(measured) <= _FEW)
+        lines += [("all metrics of each eval: pytest -v, or report.html", "light")] * is_folded
     lines += _failures(run, several, is_overview)
     lines += _regressions(run, width, is_overview)
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view_model.cautions(run)]
@@ -167,12 +174,12 @@ def _more(count: int) -> Iterator[Line]:
         yield f"and {count - _MOST} more: report.html", "light"
 
 
-def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
+def _special_tables(run: RunRecord, width: int, most: int | None = None) -> Iterator[tuple[str, bool]]:
     """Tables of what only some runs have, whose modules only these import; with each line whether it is a head."""
     if view_model.has_perturbations(run):
         from pytest_audiobench.report import perturbation_tables
 
-        yield from perturbation_tables.lines(run, width)
+        yield from perturbation_tables.lines(run, width, most)
     if view_model.has_comparisons(run):
         from pytest_audiobench.report import answer_comparison
 

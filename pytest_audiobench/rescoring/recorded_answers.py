@@ -159,7 +159,7 @@ def rows_of(reader: Reader, file: AnswerFile, needs_references: bool = True) -> 
     if lost and needs_references:
         raise UsageError(
             f"{file.path} holds no reference of {', '.join(map(repr, lost[:_NAMED]))}"
-            f"{f' and {len(lost) - _NAMED:,} more' if len(lost) > _NAMED else ''}: name their file by --references, "
+            f"{f' and {len(lost) - _NAMED:,} more' if len(lost) > _NAMED else ''}: give --references FILE, "
             "or their column by --columns reference=…"
         )
     # What a user names is the same data, whichever tool wrote it down.

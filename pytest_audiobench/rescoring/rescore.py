@@ -35,6 +35,7 @@ from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
 from pytest_audiobench.report import run_writer
+from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.json_lines import encode_line
 from pytest_audiobench.report.run_writer import Lines
@@ -146,7 +147,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     results.notes.extend(results.left_out)
     if source.others:
         names = ", ".join(file.name for file in source.others[:_NAMED])
-        results.notes.append(f"{len(source.others)} files are of no kind that holds answers ({names})")
+        results.notes.append(f"{counted(len(source.others), 'file')} of no kind that holds answers ({names})")
     if source.deeper:
         names = ", ".join(f"{file.parent.name}/{file.name}" for file in source.deeper[:_NAMED])
         results.notes.append(f"not read, since they are in folders of their own: {names}{_more(source.deeper)}")
@@ -203,7 +204,7 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     except UsageError as error:
         if wanted.family:
             raise
-        raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
+        raise _NotScorable(f"{error}; name its family with --family NAME, or replay the run with pytest") from None
     names = wanted.scorers or (tuple(scorer.name for scorer in old.scorers) if old else first.scorers or (ALL,))
     if not protocol.available.keys() >= set(names):
         protocol = protocol.extended()
@@ -215,7 +216,9 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
         if not any(judge.scorers_for(first) for judge in wanted.judges):
-            why = f"only a judge can score the family {first.family or name}: name one with --judge-url; {_REPLAYED}"
+            why = (
+                f"only a judge can score the family {first.family or name}: name one with --judge-url URL; {_REPLAYED}"
+            )
             raise _NotScorable(why) from None
         return judged(None)
     except UsageError as error:
@@ -249,7 +252,7 @@ def _family(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) 
     if wanted.family:
         return parse_family(wanted.family)
     if not first.family:
-        raise _NotScorable("its file does not say what was asked; name the family of protocols with --family")
+        raise _NotScorable("its file does not say what was asked; name the family of protocols with --family NAME")
     if old is not None:
         return first.family, old.options
     name, options = parse_family(first.family)

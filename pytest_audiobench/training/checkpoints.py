@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,12 +169,15 @@ class Follower:
             raise UsageError(f"{self.name!r} cannot be the name of runs: use letters, digits, dots and hyphens")
 
     def is_measured(self, checkpoint: Checkpoint) -> bool:
-        """Whether a whole run of it by the same arguments lies in the reports that ended after it was saved."""
-        record = self._folder(checkpoint) / RECORD
-        if not record.is_file() or record.stat().st_mtime < checkpoint.saved():
+        """Whether a whole run of it by the same arguments lies in the reports that began after it was saved."""
+        folder = self._folder(checkpoint)
+        if not (folder / RECORD).is_file():
             return False
-        asked, own = load_run(record.parent).record.command, self._arguments(checkpoint)
-        return list(asked[1 : 1 + len(own)]) == own and not _missing(record.parent, checkpoint)
+        record, own = load_run(folder).record, self._arguments(checkpoint)
+        # A run notes the second in which it began, and reads the weights later.
+        if datetime.fromisoformat(record.started).timestamp() + 1.0 <= checkpoint.saved():
+            return False
+        return list(record.command[1 : 1 + len(own)]) == own and not _missing(folder, checkpoint)
 
     def _arguments(self, checkpoint: Checkpoint) -> list[str]:
         """Those of pytest that say what is asked of which model."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Data
 from pytest_audiobench.audio.clip_record import clip_of
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.datasets.bundled import Task, bundled_folder
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.records.lines import AudioRow
 from pytest_audiobench.report.formatting import counted
@@ -22,9 +24,12 @@ _AT_ONCE = 4_096
 
 
 class Folders:
-    """The folders in which audio lies on this machine, by the names that runs know them by; bundled audio is here."""
+    """The folders in which audio lies on this machine, by the names that runs know them by; the bundled audio is one of them.
 
-    def __init__(self, folders: Mapping[str, Path]) -> None:
+    Files of other names are looked for in ``others``, and in folders of these names within them.
+    """
+
+    def __init__(self, folders: Mapping[str, Path], others: Sequence[Path] = ()) -> None:
         for name, folder in folders.items():
             if not folder.is_dir():
                 raise UsageError(f"--data {name}={folder}: there is no such folder; correct the path")
@@ -32,6 +37,7 @@ class Folders:
         # The longest name first: of "a" and "a:b" the second is meant by "a:b:c.wav".
         names = sorted(folders, key=len, reverse=True)
         self._roots = [DataRoot(name, folders[name].resolve()) for name in names]
+        self._others = others
 
     def folder(self, name: str) -> Path | None:
         """The folder called ``name``; None where nobody said where it lies."""
@@ -42,15 +48,24 @@ class Folders:
         for root in self._roots:
             if source.startswith(f"{root.name}:"):
                 return FileSource(root, source.removeprefix(f"{root.name}:"))
+        name, _, path = source.partition(":")
+        with suppress(ValueError):  # what a record says is not trusted to stay within a folder
+            path, inner = relative_path(path), relative_path(name)
+            for folder in (place for other in self._others for place in (other / inner, other)):
+                if (folder / path).is_file():
+                    return FileSource(DataRoot(name, folder.resolve()), path)
         raise LookupError(source)
 
 
-def rebuilt_clip(recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, Path]]) -> Clip:
-    """The clip that was played, where it can be made again here: the bundled audio and ``folders`` have its files.
+def rebuilt_clip(
+    recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, Path]], others: Sequence[Path] = ()
+) -> Clip:
+    """The clip that was played, where it can be made again here: the bundled audio, ``folders`` or else ``others`` have
+    its files.
 
     Raises FatalError where a folder, a file or samples are not at hand, and where what is there is other audio.
     """
-    places = Folders(dict(folders))
+    places = Folders(dict(folders), others)
     try:
         clip = clip_of(recorded.source if recipe is None else recipe, places.file)
     except LookupError as file:

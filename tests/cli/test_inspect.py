@@ -1,7 +1,9 @@
 """``audiobench inspect``: a sample of a real run, and the sound that its model was played."""
 
+import json
 import os
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.bundled import bundled_folder
+from pytest_audiobench.verifier.clip_checks import Folders
 
 EVALS = """
 from pytest_audiobench import dataset, manifest, multiple_choice, perturb, perturbations, protocol, with_prompt_variants
@@ -96,7 +99,7 @@ def test_the_sound_that_was_played_is_written_bit_for_bit(inspect):
 
 
 def test_a_perturbed_clip_is_shown_and_written_as_it_was_perturbed(inspect, tmp_path):
-    code, out, _ = inspect("--clip", "one", "--eval", "*noisy", "--data", f"own={tmp_path}", "--wav", "noisy.wav")
+    code, out, _ = inspect("--clip", "one", "--eval", "*noisy", "--wav", "noisy.wav")
     assert code == 0
     assert "SNR 5 dB" in out
     assert "changed by" in out
@@ -108,6 +111,7 @@ def test_a_perturbed_clip_is_shown_and_written_as_it_was_perturbed(inspect, tmp_
 
 
 def test_a_file_that_is_not_at_hand_or_is_another_is_not_played_for_it(inspect, tmp_path):
+    (tmp_path / "own.wav").unlink()
     code, out, err = inspect("--clip", "one", "--eval", "*own", "--wav", "own-again.wav")
     assert code == 1
     assert "Which?" in out
@@ -123,6 +127,43 @@ def test_a_sample_can_be_named_by_its_file(inspect):
     code, out, _ = inspect("--clip", "own:own.wav")
     assert code == 0
     assert out.startswith("one of calls/own by listener, epoch 0\n")
+
+
+@pytest.mark.parametrize("name", ["on", "own"], ids=["the beginning of its id", "the name of its file"])
+def test_a_part_of_a_samples_name_is_enough_where_no_other_has_it(inspect, name):
+    code, out, _ = inspect("--clip", name)
+    assert code == 0
+    assert out.startswith("one of calls/own by listener, epoch 0\n")
+
+
+def test_a_part_that_several_names_have_is_answered_with_them(inspect):
+    code, out, err = inspect("--mixture", "demo-pair")
+    assert (code, out) == (4, "")
+    assert "has 2 mixtures that begin with 'demo-pair': write one of demo-pair-001, demo-pair-002\n" in err
+
+
+def test_without_a_sample_the_wrong_answers_are_listed_with_the_command_that_shows_one(inspect, made):
+    code, out, err = inspect()
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    scored = map(json.loads, (made / "reports/base/scored_predictions.jsonl").read_text().splitlines())
+    rows = [row for row in scored if row["scorer"] in ("heard", "letters")]
+    wrong = [[row["eval"], row["sample_id"]] for row in rows if not row["scores"]["correct"]]
+    assert [re.split(r"  +", line.strip())[:2] for line in lines[1 : lines.index("")]] == wrong
+    assert f"{len(wrong)} wrong of {len(rows)} answers" in lines
+    command = lines[-1].removeprefix("see one: audiobench inspect base ")
+    assert inspect(*shlex.split(command))[1].startswith(f"{wrong[0][1]} of ")
+    assert "--clip or --mixture" in inspect("--play")[2]
+
+
+def test_a_path_that_leads_out_of_the_folders_is_no_file_of_a_run(tmp_path):
+    (tmp_path / "within").mkdir()
+    (tmp_path / "secret.wav").write_bytes(b"")
+    folders = Folders({}, [tmp_path / "within"])
+    for source in ("own:../secret.wav", "..:secret.wav", f"{tmp_path}:secret.wav", f"own:{tmp_path}/secret.wav"):
+        with pytest.raises(LookupError):
+            folders.file(source)
 
 
 def test_an_id_that_is_none_is_answered_with_those_that_are_near(inspect):

@@ -119,7 +119,7 @@ def test_another_version_of_a_protocol_is_not_compared(said):
 def test_of_several_models_one_is_chosen(said):
     code, text = said("update", "both")
     assert code == 4
-    assert "the run both has the models chance, listener, and a baseline holds one: choose by --model" in text
+    assert "the run both has the models chance, listener, and a baseline holds one: give --model PATTERN" in text
     assert said("update", "both", "--model", "chance", "--allow-unreadable")[0] == 0
     assert json.loads(OUT.read_text())["model"]["alias"] == "chance"
     assert "has no model 'parrot'" in said("update", "both", "--model", "parrot")[1]

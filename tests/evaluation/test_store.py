@@ -233,7 +233,7 @@ def mounted(tmp_path, monkeypatch):
 )
 def test_a_store_on_a_network_disk_is_refused_before_it_is_made(kind, tmp_path, mounted):
     mounted("/dev/sda1 / ext4 rw 0 0", f"server:/home ? {kind} rw 0 0")
-    with pytest.raises(UsageError, match=rf"network file system \({kind}\).*--ab-store; audiobench merge"):
+    with pytest.raises(UsageError, match=rf"network file system \({kind}\).*--ab-store FILE; audiobench merge"):
         Store(tmp_path / "s", "one")
     assert not (tmp_path / "s").exists()
 

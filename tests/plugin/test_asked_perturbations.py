@@ -226,7 +226,7 @@ def test_a_file_asks_beside_what_it_requires_of_its_eval_as_it_is(suite):
     assert [len(item["verdicts"]) for item in run["items"]] == [2, 0, 0, 0, 0]
     (pooled,) = run["suites"]
     assert (pooled["evals"], pooled["n"]) == (1, 40)
-    result.stdout.fnmatch_lines(["to ask of one: 200 answers in 5 evals, none known*"])
+    result.stdout.fnmatch_lines(["to ask of one: 200 answers in 5 evals, none in the store*"])
     again = suite.run()
     again.stdout.fnmatch_lines(["answers: 0 asked now, * from the store*"])
 

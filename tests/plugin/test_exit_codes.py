@@ -673,3 +673,18 @@ def test_tones(evaluate):
     (item,) = tones.last()[0]["items"]
     assert "half \ufffd a pair" in item["message"]
     assert item["metrics"][0]["value"] == 1.0
+
+
+def test_a_name_is_free_again_where_its_run_measured_nothing(two):
+    named = ("-k", "two", "--ab-run=main")
+    assert two(body="raise RuntimeError").run(*named).ret == 1
+    other = two().path / "reports" / "main" / "mine.txt"
+    other.write_text("not the run's")
+    refused = two().run(*named)
+    assert refused.ret == 4
+    assert "already holds a finished run" in refused.stderr.str()
+    other.unlink()
+    again = two().run(*named)
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(["*main is replaced: nothing was measured in that run"])
+    assert two().run(*named).ret == 4

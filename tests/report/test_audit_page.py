@@ -65,7 +65,7 @@ def test_nothing_from_outside_runs_in_the_page_of_an_audit(opened: Any, tmp_path
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("bundled/digits:../../../etc/hostname", "leaves its folder"),
+        ("bundled/digits:../../../etc/hostname", "leaves its data root"),
         ("bundled/digits:audio/digit-0001.flac", "other audio"),
         ("elsewhere:a.wav", "--data elsewhere=FOLDER"),
     ],

@@ -104,7 +104,7 @@ def test_what_went_wrong_is_a_table_with_examples_of_each_class(runs: Any, opene
     )
     assert re.search(r"refused\s+1\s+8\.3 %", rows[1])
     assert (
-        "accuracy 50.0 %; without 4 in a loop 75.0 %; also 1 refused" in section.locator(".body summary").inner_text()
+        "accuracy 50.0 %; 75.0 % without 4 in a loop; also 1 refused" in section.locator(".body summary").inner_text()
     )
     assert section.locator(".failure").first.locator(".example .answer").all_inner_texts() == ["b b b b b"] * 3
     assert "reference: cat" in section.locator(".example").first.inner_text()

@@ -118,6 +118,12 @@ def held_against_clean(runs: Any, *, family: str = "white") -> RunRecord:
     return further(record, halved, {"metric": "consistency"}, {"metric": "consistency"})
 
 
+def test_of_many_perturbations_the_ones_that_differ_most_are_shown(runs: Any) -> None:
+    found = [line for line, _ in lines(held_against_clean(runs), 80, 3)]
+    assert [line.split()[0] for line in found[2:6]] == ["perturbation", "clean", "white-1", "white-2"]
+    assert found[6] == "  and 1 that differ no more: pytest -v, or report.html"
+
+
 def test_where_answers_are_held_against_clean_ones_all_perturbations_stand_in_one_table(runs: Any) -> None:
     record = held_against_clean(runs)
     found = text(record)

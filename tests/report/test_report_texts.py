@@ -126,6 +126,19 @@ def test_styles_say_what_the_words_say(runs: Any) -> None:
     assert styles["gone"] == ("lost", "red")
 
 
+def test_more_figures_than_a_screen_holds_are_under_v(runs: Any) -> None:
+    _, record = runs.collected(*(runs.item(n, f"eval-{n}", [RIGHT, WRONG]) for n in range(3)))
+    items = []
+    for item in record.items:
+        first = next(metric for metric in item.metrics if not metric.group)
+        further = [replace(first, name=f"further_{number}") for number in range(8)]
+        items.append(replace(item, metrics=[*item.metrics, *further]))
+    record = replace(record, items=items)
+    assert not any("further_" in line for line in lines_of(record))
+    assert "all metrics of each eval: pytest -v, or report.html" in lines_of(record)
+    assert sum("further_7" in line for line in lines_of(record, verbosity=1)) == 3
+
+
 def test_a_run_that_measured_nothing_says_so_in_red(runs: Any) -> None:
     _, record = runs.collected(exit_status=5)
     assert ("Nothing was measured: every eval was skipped or none was selected.", "red") in summary_lines(record, 80)

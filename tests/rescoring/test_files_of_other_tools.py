@@ -333,7 +333,7 @@ def test_a_folder_of_many_kinds_is_scored_as_far_as_it_can_be_and_the_rest_is_na
     assert str(tmp_path / "cut.trn") not in out.partition("cut.trn was passed over")[2]
     assert "asked was not scored" in out
     assert "--family" in out
-    assert "2 files are of no kind that holds answers (README.md, notes.txt)" in out
+    assert "2 files of no kind that holds answers (README.md, notes.txt)" in out
     assert "ref.trn was" not in out
 
 

@@ -27,7 +27,9 @@ def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     Raises UsageError where neither is there, and for a prediction of a request that it does not hold.
     """
     if (place := file.terms.references or file.beside(_TRUE)) is None:
-        raise UsageError(f"{file.path} holds no true frames: name SLURP's {_TRUE} with --references, or put it beside")
+        raise UsageError(
+            f"{file.path} holds no true frames: name SLURP's {_TRUE} with --references FILE, or put it beside"
+        )
     true = _true_frames(place)
     predictions: list[tuple[str, Mapping[str, Any]]] = []
     for where, row in placed(file.path, file.objects()):

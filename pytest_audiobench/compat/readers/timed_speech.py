@@ -144,7 +144,7 @@ def ctm_rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     """
     place = file.references_beside(_STM_NAMES)
     if place is None:
-        raise UsageError(f"{file.path} holds words with times and no references: name their STM by --references")
+        raise UsageError(f"{file.path} holds words with times and no references: name their STM by --references FILE")
     references, hypotheses = stm_segments(AnswerFile(place)), ctm_words(file)
     references = with_ids_of(hypotheses, references)
     if {name.channel for name in references} != {name.channel for name in hypotheses}:
@@ -240,7 +240,7 @@ def rttm_rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
     """Each recording's turns as a list of events, for the scorer of meetings."""
     place = file.references_beside(_RTTM_NAMES)
     if place is None:
-        raise UsageError(f"{file.path} holds turns of speakers and no references: name their RTTM by --references")
+        raise UsageError(f"{file.path} holds turns of speakers and no references: name their RTTM by --references FILE")
     hypotheses = rttm_turns(file)
     references = with_ids_of(hypotheses, rttm_turns(AnswerFile(place)))
     ids_lost(file.path, place, hypotheses, references)

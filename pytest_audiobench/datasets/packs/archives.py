@@ -234,7 +234,7 @@ def _too_many(archive: Path, bounds: _Bounds) -> UsageError:
 
 def _too_much(archive: Path, bounds: _Bounds) -> UsageError:
     return UsageError(
-        f"{archive} unfolds to more than {bounds.bytes / 1e9:g} GB; allow more with --most-gb if you trust it"
+        f"{archive} unfolds to more than {bounds.bytes / 1e9:g} GB; allow more with --most-gb N if you trust it"
     )
 
 

@@ -105,7 +105,7 @@ class JudgeScores:
         if (parts := parts_of(ask.request.messages)) is None:
             raise FatalError(
                 f"{self.spec} scores answers by a rubric and can be asked nothing else: "
-                f'name it with --ab-judge, for a protocol judged by "{JUDGING}"'
+                f'name it with --ab-judge SPEC, for a protocol judged by "{JUDGING}"'
             )
         return Item(ask.request.key[:32], parts)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -39,7 +41,9 @@ T = TypeVar("T")
 class JobNotes(Protocol):
     """Where jobs are noted: a run's store."""
 
-    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, object]: ...
+    def find(self, keys: Sequence[bytes], fresh: bool = False) -> Mapping[bytes, object]: ...
+
+    def times(self, keys: Sequence[bytes]) -> Mapping[bytes, float]: ...
 
     def notes(self, prefix: str) -> list[tuple[str, str]]: ...
 
@@ -53,6 +57,8 @@ class Job:
     token: str
     keys: Sequence[str]
     id: str = ""
+    at: float = 0.0
+    """When it was left, in seconds of the epoch; 0 where its note does not say."""
     status: str = "unsent"
     done: int = 0
     why: str = ""
@@ -72,7 +78,7 @@ class Job:
         return key in self.keys and (not self.is_final or key in self.answers)
 
     def note(self) -> str:
-        return json.dumps({"id": self.id, "keys": list(self.keys), "collected": not self.keys})
+        return json.dumps({"id": self.id, "at": self.at, "keys": list(self.keys), "collected": not self.keys})
 
 
 class BatchJobs:
@@ -90,12 +96,17 @@ class BatchJobs:
         notes: JobNotes,
         patience_s: float,
         spending: Spending | None,
+        fresh: Callable[[], bool] = bool,
     ) -> None:
-        """``owner``: the names of server and model, whose jobs alone are looked at."""
+        """``owner``: the names of server and model, whose jobs alone are looked at; ``fresh``: whether answers of
+        earlier runs do not count.
+        """
         self._client, self._dialogue, self._notes, self._spending = client, dialogue, notes, spending
         self._prefix = f"{_NOTE}:{digest(list(owner))[:16]}:"
         self._patience_s = patience_s
+        self._fresh = fresh
         self._jobs: list[Job] | None = None
+        self._earlier: Sequence[Job] = ()
         self._deadline = 0.0
         self.gone = False
         self._loop = asyncio.new_event_loop()
@@ -109,12 +120,29 @@ class BatchJobs:
         """
         if self._jobs is None:
             self._jobs = self._noted_jobs()
+            self._earlier = tuple(self._jobs)
         jobs = self._jobs
+        self._drop_collected(batch)
         new = [ask for ask in batch if not any(job.awaits(_id(ask)) for job in jobs)]
         if new:
             jobs.append(self._submitted(new))
         self._deadline = self._loop.time() + (0.0 if self.gone else self._patience_s)
         return asyncio.run_coroutine_threadsafe(self._collected([_light(ask) for ask in batch]), self._loop)
+
+    def _drop_collected(self, batch: Sequence[Ask]) -> None:
+        """Of jobs of earlier runs, what they have answered and the store holds: a run that was killed noted it no more.
+
+        Who asks for that asks anew: a line of such a job would be the earlier answer once more.
+        """
+        held = [(job, ask) for job in self._earlier for ask in batch if _id(ask) in job.keys]
+        keys = [bytes.fromhex(ask.request.key) for _, ask in held]
+        if not keys:
+            return
+        known, times = self._notes.find(keys, self._fresh()), self._notes.times(keys)
+        for (job, ask), key in zip(held, keys, strict=True):
+            if key in known or times.get(key, -math.inf) >= job.at:
+                job.keys = [each for each in job.keys if each != _id(ask)]
+                job.answers.pop(_id(ask), None)
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Note what is still to be collected, wait for ``last``, then end the thread."""
@@ -122,7 +150,8 @@ class BatchJobs:
         for job in self._jobs or ():
             if job.is_final:
                 # What was handed over when the run was interrupted may not have been written.
-                stored = self._notes.find([bytes.fromhex(key) for key in job.handed_over.values() if key])
+                handed_over = [bytes.fromhex(key) for key in job.handed_over.values() if key]
+                stored = self._notes.find(handed_over, self._fresh())
                 done = {key for key, whole in job.handed_over.items() if not whole or bytes.fromhex(whole) in stored}
                 # Another worker may have collected some since.
                 left = json.loads(noted.get(self._prefix + job.token, job.note()))["keys"]
@@ -142,7 +171,7 @@ class BatchJobs:
         for name, text in self._notes.notes(self._prefix):
             note = json.loads(text)
             if not note["collected"]:
-                jobs.append(Job(name.removeprefix(self._prefix), note["keys"], note["id"]))
+                jobs.append(Job(name.removeprefix(self._prefix), note["keys"], note["id"], note.get("at", 0.0)))
         if any(not job.id for job in jobs):
             # A run ended between the two notes of a job: whether it was sent, its token tells.
             ids = self._wait(self._ids_by_token())
@@ -163,7 +192,7 @@ class BatchJobs:
         for ask in asks:
             self._dialogue.name_limit(body := self._dialogue.body(ask))
             lines.append({"custom_id": _id(ask), "method": "POST", "url": "/v1/chat/completions", "body": body})
-        job = Job(secrets.token_hex(8), [_id(ask) for ask in asks])
+        job = Job(secrets.token_hex(8), [_id(ask) for ask in asks], at=time.time())
         self._reserve(job, asks)
         self._notes.keep_note(self._prefix + job.token, job.note())
         content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)

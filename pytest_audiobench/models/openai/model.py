@@ -95,6 +95,7 @@ class OpenAIModel:
         self._client: Client | None = None
         self._questioner: Questioner | BatchJobs | None = None
         self.part_store: Callable[[], JobNotes] | None = None
+        self.asked_anew: Callable[[], bool] = bool
         self._gone = False
         self.hearing: Hearing | None = None
         self.served_by: str | None = None
@@ -253,6 +254,7 @@ class OpenAIModel:
             notes=self.part_store(),
             patience_s=self._patience_s,
             spending=spending,
+            fresh=self.asked_anew,
         )
 
     @property

@@ -140,7 +140,7 @@ def test_an_id_that_comes_twice_is_refused(tmp_path):
 
 def test_rows_without_a_reference_are_named(tmp_path):
     file = written(tmp_path / "a.json", json.dumps([{"id": str(number), "prediction": "x"} for number in range(7)]))
-    with pytest.raises(UsageError, match="holds no reference of '0', '1', '2', '3', '4' and 2 more: name their file"):
+    with pytest.raises(UsageError, match="reference of '0', '1', '2', '3', '4' and 2 more: give --references FILE"):
         list(source_of(file).rows())
 
 

@@ -103,6 +103,30 @@ def test_what_came_and_was_not_written_is_collected_again(provider, model_with, 
     assert len(provider.requests) == 3
 
 
+def test_what_a_killed_run_had_written_is_asked_anew_by_who_asks_again(provider, model_with, asks):
+    provider.polls = 0
+    first, batch = model_with(patience_s="30"), asks(3)
+    keep(first, batch[:2], first.ask(batch)[:2])
+    # Without its end nothing is noted of what was collected: the third alone was not written.
+    assert [r.text for r in model_with(patience_s="30").ask(batch)] == lengths(batch)
+    assert len(provider.requests) == 5
+
+
+def test_a_new_answer_that_was_not_written_is_collected_again_though_an_old_one_is_kept(provider, model_with, asks):
+    provider.polls = 0
+    old, batch = model_with(patience_s="30"), asks(2)
+    keep(old, batch, old.ask(batch))
+    old.close()
+    anew = model_with(patience_s="30")
+    anew.asked_anew = lambda: True
+    anew.ask(batch)
+    anew.close()
+    later = model_with(patience_s="30")
+    later.asked_anew = lambda: True
+    assert [r.text for r in later.ask(batch)] == lengths(batch)
+    assert len(provider.requests) == 4
+
+
 def test_an_error_is_asked_anew_by_the_next_run_though_not_all_of_its_job_was_collected(provider, model_with, asks):
     first, batch = model_with(), asks(4)
     provider.refuse = (batch[1].request.key[:32],)
