@@ -19,7 +19,7 @@ from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.manifest_formats import format_of
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import ENDINGS, recordings
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, spelling_note
 from pytest_audiobench.datasets.table_rows import jsonl_rows, texts
 from pytest_audiobench.errors import UsageError
 
@@ -220,12 +220,6 @@ def _choose_protocol(
     words = sum(len(answer.split()) * count for answer, count in answers.items()) / max(1, answers.total())
     few = 2 <= len(answers) <= _MOST_LABELS
     said = f"{len(answers):,} different answers of {len(samples):,} clips, {words:.1f} words each"
-    spellings: dict[str, list[str]] = {}
-    for answer in answers:
-        spellings.setdefault(answer.casefold(), []).append(answer)
-    if several := next((each for each in spellings.values() if len(each) > 1), None):
-        alike = " and ".join(map(repr, several[:2]))
-        said += f"; {len(spellings):,} but for capitals: {alike} are two classes, write them in one way"
     if any(sample.choices for sample in samples) and not of_classes:
         protocol, why = "multiple_choice", "rows have choices of their own"
     elif any(len(sample.truths) > 1 for sample in samples) or column.lower() in _CAPTIONS:
@@ -239,6 +233,8 @@ def _choose_protocol(
     asked = own.keys["protocol"]
     if asked in ("classification", "multiple_choice") and not samples[0].choices:
         own.keys["choices"] = FROM_ANSWERS
+        if note := spelling_note(answers):
+            own.notes.append(("labels", note))
     if asked in ("classification", "multiple_choice", "tagging") and not all(sample.question for sample in samples):
         own.keys["question"] = f"Which {column} is it?" if column != "answer" else "What is heard?"
     for name in _CLUSTERS:

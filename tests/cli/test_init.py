@@ -196,13 +196,13 @@ def test_rules_a_workflow_and_what_git_ignores_are_written_where_they_are_not(he
     assert Path(".gitignore").read_text().count(".audiobench/") == 1
 
 
-def test_labels_that_differ_in_capitals_alone_are_named(here, capsys):
+def test_labels_that_differ_in_case_alone_are_named(here, capsys):
     sounds(*(f"own/{number}.wav" for number in range(8)))
     rows = "".join(f"{number}.wav,{('dog', 'cat', 'Dog', 'cat')[number % 4]}\n" for number in range(8))
     Path("own/labels.csv").write_text(f"file,label\n{rows}")
     said = " ".join(init(capsys, "own").split())
     assert "3 different answers of 8 clips" in said
-    assert "2 but for capitals: 'dog' and 'Dog' are two classes, write them in one way" in said
+    assert "labels 'dog' and 'Dog' differ only in case or white space and count as two labels" in said
 
 
 def test_a_list_of_which_no_clip_can_be_read_is_refused(here, capsys):
