@@ -205,6 +205,31 @@ def test_labels_that_differ_in_case_alone_are_named(here, capsys):
     assert "labels 'dog' and 'Dog' differ only in case or white space and count as two labels" in said
 
 
+def test_a_list_beside_a_folder_that_has_none_is_taken_where_it_names_its_files(here, capsys):
+    sounds(*(f"calls/clips/{number}.wav" for number in range(4)), "others/9.wav")
+    rows = "".join(f"{number}.wav,{('yes', 'no')[number % 2]}\n" for number in range(4))
+    Path("truth.csv").write_text(f"file,label\n{rows}")
+    Path("others.csv").write_text("file,label\n9.wav,yes\n")
+    Path("broken.jsonl").write_text("{")
+    said = " ".join(init(capsys, "calls").split())
+    assert "truth.csv beside the folder names the files in it" in said
+    assert "of files in clips" in said
+    own = written("calls")
+    assert (own["manifest"], own["root"]) == ("truth.csv", "calls/clips")
+    Path("more.csv").write_text(f"file,label\n{rows}")
+    again = ("calls", "--output", "again.audiobench.toml")
+    assert "several lists name files in it: 'more.csv', 'truth.csv'; name one" in init(capsys, *again, code=4)
+    paths = "".join(f"calls/clips/{number}.wav,x{number}\n" for number in range(4))
+    Path("calls.csv").write_text(f"file,label\n{paths}")
+    init(capsys, *again)
+    assert written("again") == {
+        "manifest": "calls.csv",
+        "audio": "file",
+        "answer": "label",
+        "protocol": "transcription",
+    }
+
+
 def test_a_list_of_which_no_clip_can_be_read_is_refused(here, capsys):
     sounds("own/1.wav")
     Path("own/labels.csv").write_text("file,label\nwrong/1.wav,dog\nwrong/2.wav,cat\n")
