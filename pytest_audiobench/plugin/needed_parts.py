@@ -27,6 +27,8 @@ _MOST_BYTES = 20_000_000
 """Of rows that are read only to know what lacks."""
 _MOST_SAMPLES = 4_096
 """Whose audio is looked for."""
+_MOST_MARKS = 3
+"""Files that are named of those that a folder should hold."""
 _MOST_NAMES = 10
 """Prompts that are named where another was asked for."""
 
@@ -100,7 +102,23 @@ def _check_named_folder(shared: EvalSession, places: Places, items: Sequence[pyt
     roots = {data.root for item in own if (data := item.stash[DECLARED].data())}
     if roots & places.named.keys() and shared.config.getoption("--ab-data") is not None and is_absent(places, own):
         root = min(roots & places.named.keys())
-        raise UsageError(f"--ab-data={root}={places.named[root]}: the folder holds nothing of {root}; correct the path")
+        raise UsageError(
+            f"--ab-data={root}={places.named[root]}: the folder holds nothing of {root}; {_wanted(root, own)}"
+        )
+
+
+def _wanted(root: str, items: Sequence[pytest.Item]) -> str:
+    """What would lie in the folder ``root``, and how to come by it."""
+    from pytest_audiobench.datasets.fetch_records import fetch_name
+
+    every = (data for item in items if (data := item.stash[DECLARED].data()) and data.root == root)
+    declared = list({id(data): data for data in every}.values())
+    cases = [(data, case) for data in declared for given in data.ids() for case in data.cases(given)]
+    marks = list(dict.fromkeys(mark for data, case in cases for mark in data.files(case)))
+    more = f" or {len(marks) - _MOST_MARKS} more" if len(marks) > _MOST_MARKS else ""
+    name = fetch_name(declared[0].set_name)
+    how = f"fetch it by audiobench fetch {name}" if declared[0].fetch else f"see audiobench describe {name}"
+    return f"looked for {' or '.join(marks[:_MOST_MARKS])}{more} in it; correct the path, or {how}"
 
 
 def _is_there(places: Places, item: pytest.Item) -> bool:
