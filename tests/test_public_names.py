@@ -119,7 +119,7 @@ def test_an_import_of_anything_else_is_seen():
         (lambda: multiple_choice("leters"), "multiple_choice has no scorer 'leters'; did you mean 'letters'?"),
         (
             lambda: perturbations("named", "reverbb"),
-            "no perturbation is named 'reverbb'; did you mean 'reverb'?",
+            "no perturbation is named 'reverbb'; did you mean 'reverb'? audiobench list perturbations lists them all",
         ),
         (
             lambda: perturbations("ladder", "whit"),

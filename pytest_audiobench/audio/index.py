@@ -127,6 +127,12 @@ class AudioIndex(AbstractContextManager["AudioIndex"]):
         self._memory.remember({read.key: read.facts for read in settled if read.key})
 
 
+def unreachable(clips: Sequence[Clip]) -> tuple[int, list[AudioError]]:
+    """How many files ``clips`` are of, and what is wrong with those that are missing or empty; none is read."""
+    sources = {_place(source): source for clip in clips for source in _files(clip)}
+    return len(sources), list(_locations(sources)[1].values())
+
+
 def _files(clip: Clip) -> Iterator[FileSource | CellSource]:
     source = clip.source
     if isinstance(source, FileSource | CellSource):

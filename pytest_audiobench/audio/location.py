@@ -51,7 +51,7 @@ class Locator:
         try:
             return self._find(source)
         except FileNotFoundError:
-            remedy = f"add it, or point to the folder that has it with --ab-data={source.root.name}=FOLDER"
+            remedy = f"add it, or correct its path; a data set's folder is named by --ab-data={source.root.name}=FOLDER"
             raise FileUnreachable(f"{source}: no such file; looked for {source.location}; {remedy}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error

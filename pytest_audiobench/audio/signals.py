@@ -22,6 +22,9 @@ Wave: TypeAlias = npt.NDArray[np.float64]
 FULL_SCALE = 32767 / 32768
 """The largest sample that 16 bits hold."""
 
+SILENT_CLIP = "at a ratio to the clip's level, and the clip is silent"
+"""The end of what is said of a clip to which no noise can be added; samples are recognized by it."""
+
 _BLOCK_FRAMES = 1 << 18
 _CAFE_BAND_HZ = (120.0, 3500.0)
 _SLOWEST_HZ, _FASTEST_HZ = 0.2, 0.5
@@ -93,7 +96,7 @@ def add_noise(samples: Samples, noise: Wave, snr_db: float) -> Samples:
     """
     level, noise_level = rms(samples), rms(noise)
     if not level:
-        raise ValueError("noise is added at a ratio to the clip's level, and the clip is silent")
+        raise ValueError(f"noise is added {SILENT_CLIP}")
     if not noise_level:
         raise ValueError("noise is added at a ratio of levels, and the noise is silent")
     return within_full_scale(samples + noise * (level / noise_level * amplitude(-snr_db)))

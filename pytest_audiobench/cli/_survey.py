@@ -17,9 +17,10 @@ from pytest_audiobench.datasets.audio_folders import metadata_of
 from pytest_audiobench.datasets.columns import FROM_ANSWERS, Columns
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.manifest_formats import format_of
+from pytest_audiobench.datasets.manifest_rows import stem
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import ENDINGS, recordings
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, spelling_note
 from pytest_audiobench.datasets.table_rows import jsonl_rows, texts
 from pytest_audiobench.errors import UsageError
 
@@ -65,6 +66,8 @@ def survey(place: Path, dry_run: bool = False) -> OwnEval | str:
     if lists:
         return OwnEval(lists[0])
     audio = _audio_files(place)
+    if audio and (beside := _list_beside(place)):
+        return beside
     if not audio:
         raise UsageError(f"{place} holds no audio and no list of any; name the folder that does")
     classes = {path.parts[0] for path in audio if len(path.parts) == 2}
@@ -86,6 +89,38 @@ def survey(place: Path, dry_run: bool = False) -> OwnEval | str:
         )
     left = f"; {len(audio) - len(texts):,} recordings without one are left out" if len(texts) < len(audio) else ""
     return OwnEval(listing, notes=[("written", f"{listing.name}, of {len(texts):,} texts beside recordings{left}")])
+
+
+def _list_beside(folder: Path) -> OwnEval | None:
+    """The list that lies beside ``folder`` and names files in it: the one of its name, or the only one of another."""
+    found: dict[Path, Path] = {}
+    for file in sorted(file for file in folder.parent.iterdir() if _is_list(file)):
+        try:
+            _, rows = _head(file)
+        except (OSError, UsageError):
+            continue  # it is of something else
+        texts = (value for row in rows for value in row.values() if isinstance(value, str))
+        paths = [text for text in texts if text.lower().endswith(ENDINGS)]
+        starts = [folder.parent, folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
+        root = next((start for start in starts for path in paths if _is_in(start / path, folder)), None)
+        if root is not None:
+            found[file] = root
+    named = [file for file in found if stem(file) == folder.name] or [*found]
+    if len(named) > 1:
+        names = ", ".join(repr(file.name) for file in named[:10])
+        raise UsageError(
+            f"beside {folder} several lists name files in it: {names}; name one: audiobench init {named[0]}"
+        )
+    if not named:
+        return None
+    own = OwnEval(named[0], notes=[("beside", f"{named[0].name} beside the folder names the files in it")])
+    if found[named[0]] != folder.parent:
+        own.keys["root"] = str(found[named[0]])
+    return own
+
+
+def _is_in(file: Path, folder: Path) -> bool:
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve())
 
 
 def _is_list(file: Path) -> bool:
@@ -203,6 +238,8 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
 def _root_of(own: OwnEval, paths: Sequence[str]) -> str:
     """Where the audio is, if it is not beside the list: a folder in it that has the first of ``paths``."""
     here = own.manifest if own.manifest.is_dir() else own.manifest.parent
+    if "root" in own.keys:
+        return f", of files in {Path(own.keys['root']).name}"
     if not paths or (here / paths[0]).is_file():
         return ""
     for folder in sorted(path for path in here.iterdir() if path.is_dir()):
@@ -222,12 +259,6 @@ def _choose_protocol(
     words = sum(len(answer.split()) * count for answer, count in answers.items()) / max(1, answers.total())
     few = 2 <= len(answers) <= _MOST_LABELS
     said = f"{len(answers):,} different answers of {len(samples):,} clips, {words:.1f} words each"
-    spellings: dict[str, list[str]] = {}
-    for answer in answers:
-        spellings.setdefault(answer.casefold(), []).append(answer)
-    if several := next((each for each in spellings.values() if len(each) > 1), None):
-        alike = " and ".join(map(repr, several[:2]))
-        said += f"; {len(spellings):,} but for capitals: {alike} are two classes, write them in one way"
     if any(sample.choices for sample in samples) and not of_classes:
         protocol, why = "multiple_choice", "rows have choices of their own"
     elif any(len(sample.truths) > 1 for sample in samples) or column.lower() in _CAPTIONS:
@@ -241,6 +272,8 @@ def _choose_protocol(
     asked = own.keys["protocol"]
     if asked in ("classification", "multiple_choice") and not samples[0].choices:
         own.keys["choices"] = FROM_ANSWERS
+        if note := spelling_note(answers):
+            own.notes.append(("labels", note))
     if asked in ("classification", "multiple_choice", "tagging") and not all(sample.question for sample in samples):
         own.keys["question"] = f"Which {column} is it?" if column != "answer" else "What is heard?"
     for name in _CLUSTERS:

@@ -136,6 +136,7 @@ def _section(suite: str, table: Mapping[str, Any], data: Declaration, where: Pla
     yield "licence", source.licence or "not said in its file: see its source"
     yield "access", _access(data)
     yield "fetch", _fetched_from(suite, data)
+    yield "size", _size(suite, data)
     yield "cases", _cases(data)
     yield "suites", ", ".join(data.suites)
     yield "averages", "; ".join(f"{name} of {', '.join(parts)}" for name, parts in data.averages.items())
@@ -160,11 +161,23 @@ def _fetched_from(name: str, data: Declaration) -> str:
 
     if not data.fetch:
         return "not by us: point to it with --ab-data"
-    size = sum(part.bytes or 0 for part in data.fetch)
-    known = f" ({size / 1e6:,.0f} MB{'' if all(part.bytes for part in data.fetch) else ' and more'})" if size else ""
-    return f"audiobench fetch {name}{known}, from {'; '.join(dict.fromkeys(map(place_of, data.fetch)))}".replace(
-        "`", ""
-    )
+    return f"audiobench fetch {name}, from {'; '.join(dict.fromkeys(map(place_of, data.fetch)))}".replace("`", "")
+
+
+def _size(name: str, data: Declaration) -> str:
+    """What a declaration says of the size of its data, and of how much it says nothing."""
+    known = [part.bytes for part in data.fetch if part.bytes]
+    if not data.fetch or len(known) == len(data.fetch):
+        return f"{sum(known) / 1e6:,.0f} MB" if known else ""
+    asked = f"audiobench fetch {name} --dry-run asks its publisher"
+    of_all = f"{sum(known) / 1e6:,.0f} MB in {len(known)} of {len(data.fetch)} parts, the others "
+    return f"{of_all * bool(known)}not declared: {asked}"
+
+
+def _published_n(data: Declaration) -> str:
+    """How many samples others measured, which says about how many there are."""
+    counts = sorted({row.n for row in data.published if row.n})
+    return f"published values are of {', '.join(f'{count:,}' for count in counts)}" if counts else ""
 
 
 def _cases(data: Declaration) -> str:
@@ -242,7 +255,7 @@ def _presence(table: Mapping[str, Any], data: Declaration, where: Places) -> Ite
         lengths.append(f"{'-'.join(case.values())} {len(samples):,}".strip())
     yield "here", f"yes, {folder or ''}" if lengths else missing
     yield "lacking", missing if lengths else ""
-    yield "samples", "; ".join(lengths)
+    yield "samples", "; ".join(lengths) or _published_n(data)
     if lengths:
         yield "cost", f"{requests:,} requests, {'about ' if is_estimate else ''}{duration(seconds)} of sound"
 

@@ -31,6 +31,7 @@ _PROGRAMS = {"git": "audiobench fetch of git repositories", "java": "the scorer 
 _VERB_EXTRAS = {"serve": "serve", "fetch": "fetch", "push": "push", "leaderboard": "push"}
 _NOTHING = "nothing lacks that can be known before it runs"
 _TORCH_S = 60.0
+_MOST_NAMES = 3
 _TORCH = (
     "import json, torch; cuda = torch.cuda; "
     "names = [f'cuda:{n} {cuda.get_device_name(n)}, {cuda.mem_get_info(n)[1] / 2**30:.0f} GiB' "
@@ -241,13 +242,22 @@ def _pytest(words: Sequence[str]) -> Iterator[Fact]:
     count, lacks = findings["evals"], findings["lacks"]
     part = f"{count} eval{'s' * (count != 1)}, of {', '.join(findings['models'])}"
     for each in sorted(lacks, key=lambda each: each["kind"].startswith("data")):
-        needed_by = f" ({each['evals']} eval{'s' * (each['evals'] > 1)})" if each["evals"] else ""
+        needed_by = _needed_by(each["evals"], each["kind"].startswith("data "))
         yield Fact(part, each["kind"], _LACKS, f"{each['text']}{needed_by}")
     if not count:
         yield Fact(part, "evals", _LACKS, "nothing is selected: see -k, -m and the paths")
     elif not lacks:
         yield Fact(part, "all", _OK, _NOTHING)
     yield from (Fact(part, "note", _ABSENT, note) for note in findings["notes"])
+
+
+def _needed_by(evals: Sequence[str], named: bool) -> str:
+    """Whose it is, as it is said behind what lacks: by number alone where its text has the ``named`` data of them."""
+    if not evals:
+        return ""
+    more = f" and {len(evals) - _MOST_NAMES} more" if len(evals) > _MOST_NAMES else ""
+    names = "" if named else f": {', '.join(evals[:_MOST_NAMES])}{more}"
+    return f" ({len(evals)} eval{'s' * (len(evals) > 1)}{names})"
 
 
 def _has(package: str) -> bool:

@@ -1,4 +1,4 @@
-"""``audiobench list benchmarks|models|protocols|scorers|metrics|readers [WORD]``."""
+"""``audiobench list benchmarks|models|protocols|scorers|metrics|perturbations|readers [WORD]``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from pytest_audiobench.errors import UsageError
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.places import Places
 
-HELP = "list the benchmarks, models, protocols, scorers, metrics or readers that there are; describe says more of one"
+HELP = (
+    "list the benchmarks, models, protocols, scorers, metrics, perturbations or readers that there are; describe says "
+    "more of one"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +112,23 @@ def _metrics(word: str, _: Places) -> Iterator[str]:
     yield from table([("name", "better", "unit", "what it is"), *rows]) if rows else ()
 
 
+def _perturbations(word: str, _: Places) -> Iterator[str]:
+    from pytest_audiobench.datasets.perturbations.catalogue import ABOUT, GROUPS, PERTURBATION_CATALOGUE
+
+    by_family: dict[str, list[str]] = {}
+    for name, each in PERTURBATION_CATALOGUE.items():
+        by_family.setdefault(each.family, []).append(name)
+    for family, names in by_family.items():
+        if word in f"{family} {' '.join(names)} {ABOUT[family]}":
+            unit = PERTURBATION_CATALOGUE[names[0]].unit
+            yield wrapped(f"{family}: {ABOUT[family]}{f', in {unit}' * bool(unit)}", 0, 2)
+            yield wrapped(", ".join(names), 2, 4)
+    groups = [f"{name} ({len(members)})" for name, members in GROUPS.items() if word in name]
+    if groups:
+        yield ""
+        yield wrapped(f"Groups, which are asked together: {', '.join(groups)}", 0, 2)
+
+
 def _readers(word: str, _: Places) -> Iterator[str]:
     from pytest_audiobench.rescoring.layouts import known_readers
 
@@ -158,6 +178,7 @@ _LISTS: Mapping[str, Callable[[str, Places], Iterator[str]]] = {
     "protocols": _protocols,
     "scorers": _scorers,
     "metrics": _metrics,
+    "perturbations": _perturbations,
     "readers": _readers,
 }
 _PAGES: Mapping[str, Callable[[Path], str]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -102,6 +102,19 @@ def tidy_caseless(text: str) -> str:
     """:func:`tidy`, without case and without punctuation at either end."""
     caseless = tidy(text).casefold()
     return caseless.strip(_EDGES) or caseless
+
+
+def spelling_note(labels: Iterable[str]) -> str:
+    """That different ``labels`` are one but for case and white space, with the first two; "" where none are."""
+    spellings: dict[str, dict[str, None]] = {}
+    for label in labels:
+        spellings.setdefault(" ".join(label.casefold().split()), {})[label] = None
+    several = [[*each] for each in spellings.values() if len(each) > 1]
+    if not several:
+        return ""
+    more = f", and {len(several) - 1} more so" if len(several) > 1 else ""
+    one, other = (repr(label[:80]) for label in several[0][:2])
+    return f"{one} and {other} differ only in case or white space and count as two labels{more}: write them in one way"
 
 
 def wrong_option(sample: Sample) -> str:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from pytest_audiobench.audio.cell_spool import SPOOL
 from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.audio.signals import SILENT_CLIP
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
@@ -209,7 +210,7 @@ def evaluation_in_turns(
         if dataset.left_out:
             selection = selection.without(dataset.left_out)
     sheet = ScoreSheet(protocol, selection, context.epochs)
-    digest, tally, stopped = ItemDigest(protocol), _Tally(handle.listens), None
+    digest, tally, stopped = ItemDigest(protocol), _Tally(handle.listens, dataset.perturbation is not None), None
     for portion in portions:
         if timings is not None and answers is spool:
             timings.add(portion)
@@ -263,7 +264,9 @@ def evaluation_in_turns(
         ),
         taken=taken,
         speed=speed.figures(taken),
-        asking=AskingRecord(**vars(executor.counts), truncated_clips=tally.truncated),
+        asking=AskingRecord(
+            **vars(executor.counts), truncated_clips=tally.truncated, not_applicable=tally.not_applicable
+        ),
         errors=[*tally.errors.records, *(ErrorRecord(*failure) for failure in failed_canaries[:_CANARIES_NAMED])],
         judges={
             alias: AskingRecord(**vars(judge.counts), errors=tally.failed_verdicts[alias])
@@ -327,17 +330,24 @@ class _RunningScore:
 class _Tally:
     """What is counted of answers as they come."""
 
-    def __init__(self, listens: bool) -> None:
-        self.n = self.truncated = self.lasting = 0
+    def __init__(self, listens: bool, is_perturbed: bool) -> None:
+        self.n = self.truncated = self.lasting = self._silent = 0
         self.longest_cut_s = 0.0
         self.failed_verdicts: Counter[str] = Counter()
         self.speed, self.errors = speed.Taken(), FirstErrors()
-        self._listens = listens
+        self._listens, self._is_perturbed = listens, is_perturbed
+
+    @property
+    def not_applicable(self) -> int:
+        """Samples without which the perturbation measures the others; 0 where it is defined for none."""
+        return self._silent if self._silent < self.n else 0
 
     def add(self, answers: Sequence[SampleAnswers]) -> None:
         self.n += len(answers)
         for sample in answers:
-            self.lasting += sample.lasting
+            is_silent = self._is_perturbed and sample.lasting and SILENT_CLIP in (sample.error or "")
+            self._silent += is_silent
+            self.lasting += sample.lasting and not is_silent
             cuts_s = [max(each.truncated_s) for each in sample.responses.values() if each.truncated_s]
             if cuts_s:
                 self.truncated += 1
@@ -464,6 +474,9 @@ def _warnings(record: ItemRecord, selection: Selection, protocol: Protocol, tall
     elif record.limited and selection.shard is None:
         limit = f"limited to {record.n} of {selection.size} samples"
         warnings.append(f"{limit}: its numbers are never comparable with a full run's")
+    if record.asking.not_applicable and record.perturbation:
+        samples = f"{record.asking.not_applicable} of {tally.n} samples"
+        warnings.append(f"{record.perturbation.name} is not applicable to {samples}: it is {SILENT_CLIP}")
     truncated = record.asking.truncated_clips
     if truncated:
         share = f"{truncated} of {tally.n} samples"

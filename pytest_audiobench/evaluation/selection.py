@@ -15,7 +15,7 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.datasets.dataset import Dataset, SamplesOnDemand, samples_at
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, spelling_note
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation import batch_plan
@@ -137,6 +137,7 @@ def select(
     partly = tally.absent and not handle.listens and tally.absent < len(selection)
     notes = [dataset.note] if dataset.note else []
     notes += [f"{tally.absent} of {len(selection)} samples have no audio on this machine"] if partly else []
+    notes += [tally.spelling] if tally.spelling else []
     notes += [f"of {count} of {len(selection)} samples: {doubt}" for doubt, count in sorted(tally.doubts.items())]
     groups = tally.few_valued if dataset.groups is None else dataset.groups
     return Selection(dataset, len(whole), selection, groups, notes, tally.clustered, shard, first)
@@ -168,6 +169,9 @@ class _Tally:
         self.absent = 0
         """Samples whose audio is not on this machine."""
         self.doubts: Counter[str] = Counter()
+        self.spelling = ""
+        """That two choices of a sample are one but for case and white space; "" where none are."""
+        self._choices: tuple[str, ...] = ()
         self._values: dict[str, set[object]] = {}
 
     def counted(self, selection: Iterable[SelectedSample]) -> Iterator[SelectedSample]:
@@ -176,6 +180,10 @@ class _Tally:
             self._clusters.append(hash(cluster_name(self._dataset, selected)))
             if selected.sample.doubt:
                 self.doubts[selected.sample.doubt] += 1
+            # Most data sets have one list of labels, which all of its samples share.
+            if not self.spelling and selected.sample.choices is not self._choices:
+                self._choices = selected.sample.choices
+                self.spelling = spelling_note(self._choices)
             for name, value in selected.sample.metadata.items():
                 seen = self._values.setdefault(name, set())
                 if isinstance(value, (str, bool)) and len(seen) <= _FEW_VALUES:

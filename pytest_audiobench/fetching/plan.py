@@ -97,6 +97,19 @@ class PlannedPart:
         return self.fetch.url is not None
 
 
+def declared_lines(data: WantedData, root: Path) -> list[str]:
+    """What is declared of the parts of a data set, for people: where they are, their files and sizes."""
+    lines = []
+    for part in data.parts.values():
+        fetch = part.fetch
+        files = ", ".join(fetch.files) or ("1 file" if fetch.url else "all its files")
+        at = f" at {fetch.revision[:12]}" if fetch.revision else ""
+        size = size_text(fetch.bytes) if fetch.bytes else "size not declared, which its publisher is asked for"
+        address = f"hub:{fetch.hub}" if fetch.hub else shown(fetch.git or fetch.url or "")
+        lines.append(f"declared: {address}{at}: {files}, {size}")
+    return [*lines, f"declared: into {Layout.of(root, data.root).folder}"] if lines else []
+
+
 def planned(data: WantedData, root: Path, folder: Path | None) -> list[PlannedPart]:
     """The parts of a data set, those that lie here already too. ``folder`` has the files in place of the network.
 

@@ -21,7 +21,7 @@ from pytest_audiobench.datasets.fetch_records import fetch_name, read_record, re
 from pytest_audiobench.datasets.packs.archives import ARCHIVES, unpack_all
 from pytest_audiobench.errors import DISK, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.fetching.place import PlaceFile, check_paths
-from pytest_audiobench.fetching.plan import Layout, PlannedPart, planned
+from pytest_audiobench.fetching.plan import Layout, PlannedPart, declared_lines, planned
 from pytest_audiobench.fetching.progress import Progress, Stopped, size_text, time_text
 from pytest_audiobench.fetching.wanted_data import WantedData
 from pytest_audiobench.records.fetch import SCHEMA, FetchRecord, FileRecord, PartRecord
@@ -66,7 +66,7 @@ def fetch(data: WantedData, root: Path, manner: Manner) -> bool:
         with _lock(root, data.root, manner.waits):
             layout = Layout.of(root, data.root)
             try:
-                parts = planned(data, root, manner.folder)
+                parts = _planned(data, root, manner)
                 lacking = [part for part in parts if part.listing is not None]
                 _announce(data, parts, layout, manner)
                 _check_room(data, lacking, root)
@@ -76,6 +76,16 @@ def fetch(data: WantedData, root: Path, manner: Manner) -> bool:
                 if manner.dry and not read_record(root, data.root):
                     shutil.rmtree(layout.stage, ignore_errors=True)
     return bool(lacking)
+
+
+def _planned(data: WantedData, root: Path, manner: Manner) -> list[PlannedPart]:
+    try:
+        return planned(data, root, manner.folder)
+    except FatalError:
+        # Without a network a dry run still says what is known.
+        for line in declared_lines(data, root) if manner.dry and manner.folder is None else ():
+            manner.say(f"{data.root}: {line}")
+        raise
 
 
 def check(root: Path, name: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.spec import ModelSpec
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM
-from pytest_audiobench.plugin.needed_parts import lacking_data, lacking_manifest, protocol_of
+from pytest_audiobench.plugin.needed_parts import case_of, lacking_audio, lacking_data, lacking_manifest, protocol_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.progress import silent
 from pytest_audiobench.plugin.run_folder import RunFolder
@@ -38,7 +38,7 @@ class Findings:
     has_judge: bool = False
     evals: int = 0
     lacks: list[dict[str, object]] = field(default_factory=list)
-    """What ``kind`` of part, a ``text`` with its remedy, and by how many ``evals`` it is needed; 0 for all."""
+    """What ``kind`` of part, a ``text`` with its remedy, and the names of the ``evals`` that need it; none for all."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _entry(kind: str, text: str, evals: Sequence[str] = ()) -> dict[str, object]:
-    return {"kind": kind, "text": text, "evals": len(dict.fromkeys(evals))}
+    return {"kind": kind, "text": text, "evals": list(dict.fromkeys(evals))}
 
 
 def _shown(spec: ModelSpec) -> str:
@@ -91,7 +91,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if in_code := sum(DECLARED not in item.stash for item in selected):
         found.notes.append(f"{in_code} of the evals are tests in Python: what their code asks for shows when it runs")
     evals: dict[tuple[str, str], list[str]] = {}
-    for item, kind, text in (*_data(shared, selected), *_parts(shared, selected, found.has_judge)):
+    audio = _audio(shared, selected, found.notes)
+    for item, kind, text in (*_data(shared, selected), *audio, *_parts(shared, selected, found.has_judge)):
         evals.setdefault((kind, text), []).append(item.stash[ITEM].eval)
     found.lacks += [_entry(kind, text, names) for (kind, text), names in evals.items()]
     fetched = dict.fromkeys(text.split()[2].rstrip(",") for _, text in evals if text.startswith("audiobench fetch "))
@@ -111,6 +112,18 @@ def _data(shared: EvalSession, selected: Sequence[pytest.Item]) -> _Lacking:
         gated = ", with an account that its publisher admits" * data.source.gated
         fetched = f"audiobench fetch {fetch_name(data.set_name)}{gated}" if data.fetch else ""
         yield item, f"data {data.root}", fetched or data.source.obtain or f"--ab-data={data.root}=FOLDER"
+
+
+def _audio(shared: EvalSession, selected: Sequence[pytest.Item], notes: list[str]) -> _Lacking:
+    looked_at: dict[tuple[object, ...], str] = {}
+    for item in filter(lambda item: DECLARED in item.stash, selected):
+        # Several models, and perturbations beside, are of one list.
+        key = item.path, getattr(item, "originalname", item.name), *case_of(item).items()
+        if key not in looked_at:
+            looked_at[key], note = lacking_audio(shared, item)
+            notes += [note] if note else []
+        if looked_at[key]:
+            yield item, "audio", looked_at[key]
 
 
 def _parts(shared: EvalSession, selected: Sequence[pytest.Item], has_judge: bool) -> _Lacking:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.declaration import Declaration
     from pytest_audiobench.protocols.protocol import Protocol
 
+_MOST_BYTES = 20_000_000
+"""Of rows that are read only to know what lacks."""
+_MOST_SAMPLES = 4_096
+"""Whose audio is looked for."""
+_MOST_MARKS = 3
+"""Files that are named of those that a folder should hold."""
 _MOST_NAMES = 10
 """Prompts that are named where another was asked for."""
 
@@ -96,7 +102,23 @@ def _check_named_folder(shared: EvalSession, places: Places, items: Sequence[pyt
     roots = {data.root for item in own if (data := item.stash[DECLARED].data())}
     if roots & places.named.keys() and shared.config.getoption("--ab-data") is not None and is_absent(places, own):
         root = min(roots & places.named.keys())
-        raise UsageError(f"--ab-data={root}={places.named[root]}: the folder holds nothing of {root}; correct the path")
+        raise UsageError(
+            f"--ab-data={root}={places.named[root]}: the folder holds nothing of {root}; {_wanted(root, own)}"
+        )
+
+
+def _wanted(root: str, items: Sequence[pytest.Item]) -> str:
+    """What would lie in the folder ``root``, and how to come by it."""
+    from pytest_audiobench.datasets.fetch_records import fetch_name
+
+    every = (data for item in items if (data := item.stash[DECLARED].data()) and data.root == root)
+    declared = list({id(data): data for data in every}.values())
+    cases = [(data, case) for data in declared for given in data.ids() for case in data.cases(given)]
+    marks = list(dict.fromkeys(mark for data, case in cases for mark in data.files(case)))
+    more = f" or {len(marks) - _MOST_MARKS} more" if len(marks) > _MOST_MARKS else ""
+    name = fetch_name(declared[0].set_name)
+    how = f"fetch it by audiobench fetch {name}" if declared[0].fetch else f"see audiobench describe {name}"
+    return f"looked for {' or '.join(marks[:_MOST_MARKS])}{more} in it; correct the path, or {how}"
 
 
 def _is_there(places: Places, item: pytest.Item) -> bool:
@@ -171,6 +193,35 @@ def lacking_data(
         for each, cases in [(data, data.cases(case_of(item))), *needs_of(data)]:
             if lacking_cases := [case for case in cases if not is_there(each, case, places)]:
                 yield item, each, lacking_cases
+
+
+def lacking_audio(shared: EvalSession, item: pytest.Item) -> tuple[str, str]:
+    """What is wrong with the list of an eval without code, or with the files that it names; and what was not looked at.
+    Of many files some are looked for, spread over all. Both are "" where there is nothing to say.
+    """
+    from pytest_audiobench.audio.index import unreachable
+    from pytest_audiobench.datasets.dataset import samples_at
+    from pytest_audiobench.datasets.declared import rows_bytes
+
+    declared, places, name = item.stash[DECLARED], shared.places(item.path.parent), item.stash[ITEM].eval
+    dataset, data = declared.dataset(case_of(item)), declared.data()
+    if dataset is None or isinstance(dataset, str) or lacking_manifest(item):
+        return "", ""
+    try:
+        if data is not None and rows_bytes(data, case_of(item), places) > _MOST_BYTES:
+            return "", f"whether the audio of {name} is there was not looked at: its rows are over 20 MB"
+        samples = dataset.read(places)
+        step = -(-len(samples) // _MOST_SAMPLES)
+        looked_at = samples_at(samples, range(0, len(samples), step))
+        count, wrong = unreachable([clip for sample in looked_at for clip in sample.clips])
+    except DataNotFound:
+        return "", ""
+    except UsageError as error:
+        return str(error), ""
+    some = f" that were looked for, spread over {len(samples):,} samples," if step > 1 else ""
+    if wrong:
+        return f"{len(wrong):,} of {count:,} files{some} cannot be read, the first: {wrong[0]}", ""
+    return "", f"all {count:,} audio files of {name}{some} are there" if some else ""
 
 
 def fetch_lacking(shared: EvalSession, selected: Sequence[pytest.Item]) -> list[str]:

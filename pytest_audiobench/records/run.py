@@ -353,6 +353,8 @@ class AskingRecord(Record, frozen=True):
     """Askings that failed when a study, or for a canary, asked again."""
     errors: Count = 0
     """Verdicts of a judge that could not be had."""
+    not_applicable: Count = 0
+    """Samples for which the perturbation is not defined: a ratio to the level of a clip that is silent."""
 
 
 class ErrorRecord(Record, frozen=True):

@@ -221,7 +221,7 @@ def cautions(record: RunRecord) -> Iterator[Banner]:
     """The same without the alarms."""
     items = record.items
     lost = sum(item.outcome == "lost" for item in items)
-    errors = sum(scorer.coverage.errors for item in items for scorer in item.scorers[:1])
+    errors = sum(item.scorers[0].coverage.errors - item.asking.not_applicable for item in items if item.scorers)
     if all(item.outcome == "skipped" and not item.scorers for item in items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:

@@ -24,7 +24,7 @@ _AT_ONCE = 4_096
 
 
 class Folders:
-    """The folders in which audio lies on this machine, by the names that runs know them by; the bundled audio is one of them.
+    """The folders in which audio lies on this machine, by the names that runs know them by; bundled audio is here.
 
     Files of other names are looked for in ``others``, and in folders of these names within them.
     """

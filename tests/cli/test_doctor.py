@@ -92,6 +92,27 @@ def test_a_run_that_lacks_nothing_ends_with_0(capsys):
     assert [name for _, name in facts] == ["all", "note"]
 
 
+def test_missing_audio_of_a_list_is_counted_and_the_first_is_named(tmp_path, monkeypatch, capsys):
+    rows = [f"{number}.wav,{('cat', 'dog')[number % 2]}\n" for number in range(9_000)]
+    eval_ = 'manifest = "{}.csv"\nprotocol = "classification"\nchoices = "from answers"\nquestion = "Which?"\n'
+    for name, count in {"few": 3, "many": 9_000}.items():
+        (tmp_path / f"{name}.csv").write_text("".join(["audio,answer\n", *rows[:count]]))
+        (tmp_path / f"{name}.audiobench.toml").write_text(eval_.format(name))
+    (tmp_path / "0.wav").write_bytes(b"RIFF")
+    (tmp_path / "wrong.audiobench.toml").write_text(eval_.format("few") + 'answer = "label"\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor", "pytest", "."]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"✗ audio 2 of 3 files cannot be read, the first: few:1.wav: no such file; looked for {tmp_path}" in shown
+    assert "(1 eval: few)" in shown
+    assert "2,999 of 3,000 files that were looked for, spread over 9,000 samples, cannot be read" in shown
+    assert "has no column 'label', which answer= names" in shown
+    assert shown.endswith("3 parts are lacking")
+    for row in rows[:3]:
+        (tmp_path / row.split(",")[0]).write_bytes(b"RIFF")
+    assert facts_of(capsys, "pytest", "few.audiobench.toml").keys() == {("1 eval, of baseline:listener", "all")}
+
+
 def test_a_password_in_a_model_s_address_is_not_repeated(capsys):
     model = f"--ab-model=http:http://me:{SECRET}@127.0.0.1:9"
     facts = facts_of(capsys, "pytest", EVALS / "test_bundled.py", "-k", "digits", model, code=1)

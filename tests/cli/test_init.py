@@ -196,13 +196,38 @@ def test_rules_a_workflow_and_what_git_ignores_are_written_where_they_are_not(he
     assert Path(".gitignore").read_text().count(".audiobench/") == 1
 
 
-def test_labels_that_differ_in_capitals_alone_are_named(here, capsys):
+def test_labels_that_differ_in_case_alone_are_named(here, capsys):
     sounds(*(f"own/{number}.wav" for number in range(8)))
     rows = "".join(f"{number}.wav,{('dog', 'cat', 'Dog', 'cat')[number % 4]}\n" for number in range(8))
     Path("own/labels.csv").write_text(f"file,label\n{rows}")
     said = " ".join(init(capsys, "own").split())
     assert "3 different answers of 8 clips" in said
-    assert "2 but for capitals: 'dog' and 'Dog' are two classes, write them in one way" in said
+    assert "labels 'dog' and 'Dog' differ only in case or white space and count as two labels" in said
+
+
+def test_a_list_beside_a_folder_that_has_none_is_taken_where_it_names_its_files(here, capsys):
+    sounds(*(f"calls/clips/{number}.wav" for number in range(4)), "others/9.wav")
+    rows = "".join(f"{number}.wav,{('yes', 'no')[number % 2]}\n" for number in range(4))
+    Path("truth.csv").write_text(f"file,label\n{rows}")
+    Path("others.csv").write_text("file,label\n9.wav,yes\n")
+    Path("broken.jsonl").write_text("{")
+    said = " ".join(init(capsys, "calls").split())
+    assert "truth.csv beside the folder names the files in it" in said
+    assert "of files in clips" in said
+    own = written("calls")
+    assert (own["manifest"], own["root"]) == ("truth.csv", "calls/clips")
+    Path("more.csv").write_text(f"file,label\n{rows}")
+    again = ("calls", "--output", "again.audiobench.toml")
+    assert "several lists name files in it: 'more.csv', 'truth.csv'; name one" in init(capsys, *again, code=4)
+    paths = "".join(f"calls/clips/{number}.wav,x{number}\n" for number in range(4))
+    Path("calls.csv").write_text(f"file,label\n{paths}")
+    init(capsys, *again)
+    assert written("again") == {
+        "manifest": "calls.csv",
+        "audio": "file",
+        "answer": "label",
+        "protocol": "transcription",
+    }
 
 
 def test_a_list_of_which_no_clip_can_be_read_is_refused(here, capsys):

@@ -9,6 +9,7 @@ import soundfile
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.catalogue import LOADERS
+from pytest_audiobench.datasets.perturbations.catalogue import GROUPS, PERTURBATION_CATALOGUE
 from pytest_audiobench.metrics.registry import names
 from pytest_audiobench.models.hf.families import FAMILIES as CHECKPOINTS
 from pytest_audiobench.models.registry import KINDS
@@ -73,6 +74,15 @@ def test_scorers_are_listed_below_their_protocols(printed):
     lines = printed("list", "scorers", "transcription whisper").splitlines()
     assert lines[0] == "transcription: The words of speech"
     assert [line.strip().partition(":")[0] for line in lines[1:] if line[2] != " "] == ["whisper-en", "whisper-basic"]
+
+
+def test_perturbations_are_listed_by_family_with_what_they_do_and_their_unit(printed):
+    text = printed("list", "perturbations")
+    assert "white: white noise over the whole clip, in dB SNR\n  white-20dB, white-10dB" in text
+    listed = {name for line in text.splitlines() if line.startswith("  ") for name in re.findall(r"[\w.-]+", line)}
+    assert set(PERTURBATION_CATALOGUE) <= listed
+    assert set(GROUPS) <= listed | set(re.findall(r"[\w-]+(?= \()", text))
+    assert "codec-mp3" in printed("list", "perturbations", "lossy")
 
 
 def test_a_word_selects_by_name_and_by_what_benchmarks_are_about(printed):

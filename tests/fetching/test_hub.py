@@ -294,3 +294,5 @@ def test_a_hub_that_cannot_be_reached_is_given_up_after_two_requests_and_the_res
     assert f"{REPO} of {address}: the connection failed (ConnectError), 2 times in a row: try again later" in err
     assert len(slept) == 1
     assert f"{files.url}/test.csv: 1 file" in out
+    assert f"declared: hub:{REPO}{' at 000000000000' if revision else ''}: all its files, size not declared" in out
+    assert f"declared: into {(tmp_path / 'cache/audiobench/data/away').resolve()}\n" in out

@@ -4,7 +4,9 @@ gated as it is, and by what it loses.
 
 import json
 
+import numpy as np
 import pytest
+import soundfile
 
 EVALS = """
 import pytest
@@ -52,6 +54,27 @@ def test_an_eval_is_compared_with_itself_under_each_and_its_thresholds_hold_of_i
     assert all(drops[name] == 0.0 for name in names[1:-1])
 
 
+def test_noise_at_a_ratio_is_not_applicable_to_a_silent_clip_which_is_counted_and_not_red(run, pytester):
+    tone = np.sin(np.arange(8_000) * 0.1) / 3
+    for name, sound in {"a": tone, "b": 0 * tone, "c": tone, "d": 0 * tone}.items():
+        soundfile.write(pytester.path / f"{name}.wav", sound, 16_000)
+    eval_ = 'protocol = "classification"\nchoices = "from answers"\nquestion = "Which?"\nmanifest = "{}.csv"\n'
+    for name, clips in {"some": "abc", "silent": "bd"}.items():
+        (pytester.path / f"{name}.csv").write_text("audio,answer\n" + "".join(f"{c}.wav,{c}\n" for c in clips))
+        (pytester.path / f"{name}.audiobench.toml").write_text(eval_.format(name))
+    result, record = run("some.audiobench.toml", "silent.audiobench.toml", "--ab-perturbations=white-10dB")
+    # Where nothing is left nothing is measured.
+    result.assert_outcomes(passed=3, failed=1)
+    items = {item["eval"]: item for item in record["items"]}
+    assert items["silent[white-10dB]"]["outcome"] == "failed"
+    result.stdout.fnmatch_lines(["*2 of 2 samples could not be asked (b.wav: *"])
+    item = items["some[white-10dB]"]
+    assert (item["n"], item["asking"]["not_applicable"], item["errors"][0]["sample_id"]) == (3, 1, "b.wav")
+    (warning,) = (text for text in item["warnings"] if "not applicable" in text)
+    assert warning.startswith("white-10dB is not applicable to 1 of 3 samples: it is at a ratio to the clip's level")
+    result.stdout.fnmatch_lines(["Incomplete: asking failed for 2 samples, *"])
+
+
 def test_an_eval_with_perturbations_or_comparisons_of_its_own_is_asked_as_it_is(run):
     result, record = run("-k", "noisy or listening", "--ab-perturbations=text", "--ab-limit=20")
     assert result.ret == 0, result.outlines
@@ -68,7 +91,7 @@ def test_an_order_of_nothing_and_an_unknown_name_are_mistakes(run):
     result, _ = run("-k", "digits", "--ab-perturbations=oder")
     assert result.ret == 4
     (result.stdout if "oder" in result.stdout.str() else result.stderr).fnmatch_lines(
-        ["*no perturbation is named 'oder'*"]
+        ["*no perturbation is named 'oder'*audiobench list perturbations lists them all*"]
     )
 
 

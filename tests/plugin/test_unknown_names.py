@@ -166,7 +166,7 @@ def test_a_known_folder_that_nothing_selected_needs_is_no_mistake(asked):
 @BOTH_WAYS
 def test_a_folder_of_the_command_line_that_holds_nothing_of_its_data_set_is_refused(asked, workers):
     (asked.path / "pitch.audiobench.toml").write_text(TONES.format(rows="rows.jsonl"))
-    assert "data: the folder holds nothing of pitch; correct the path" in refused(
+    assert "data: the folder holds nothing of pitch; looked for rows.jsonl in it; correct the path, or see" in refused(
         asked, "--ab-data=pitch=data", workers
     )
 

@@ -93,7 +93,7 @@ def _white_noise_1(samples: Samples, rate_hz: int, parameters: Parameters, seed:
     """As version 2, in float32 and beyond full scale, from a stream that NumPy does not promise to keep."""
     level = signals.rms(samples)
     if not level:
-        raise ValueError("white_noise is at a ratio to the clip's level, and the clip is silent")
+        raise ValueError(f"white_noise is {signals.SILENT_CLIP}")
     hiss = signals.white(len(samples), seed or "")
     return samples + signals.at_rms(hiss, level / signals.amplitude(number(parameters, "snr_db")))
 

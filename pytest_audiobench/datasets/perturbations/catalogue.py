@@ -93,14 +93,15 @@ def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
 def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
     """The perturbations of the catalogue of these names, of which a group's (:data:`GROUPS`) stands for all in it.
 
-    Raises UsageError, with all names, for one that is not.
+    Raises UsageError for one that is not.
     """
     members = [member for name in names for member in GROUPS.get(str(name), (name,))]
     for name in members:
         if name not in PERTURBATION_CATALOGUE:
-            there = f"there are {', '.join(PERTURBATION_CATALOGUE)}"
-            near = nearest(str(name), [*GROUPS, *PERTURBATION_CATALOGUE], there)
-            raise UsageError(f"no perturbation is named {name!r}; {near}")
+            every = "audiobench list perturbations lists them all"
+            likely = nearest(str(name), [*GROUPS, *PERTURBATION_CATALOGUE], every)
+            advice = likely if likely == every else f"{likely} {every}"
+            raise UsageError(f"no perturbation is named {name!r}; {advice}")
     return tuple(PERTURBATION_CATALOGUE[name] for name in members)
 
 
@@ -235,6 +236,34 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "controls": tuple(str(each) for each in controls()),
 }
 """Names for several perturbations that are asked together."""
+
+
+ABOUT: Mapping[str, str] = {
+    "clean": "nothing: the clips as they are",
+    "white": "white noise over the whole clip",
+    "pink": "pink noise, whose power falls by 3 dB an octave",
+    "cafe": "synthetic noise of a cafe, which comes and goes",
+    "babble": f"{VOICES} of the bundled voices at once, none of them in English",
+    "voices": f"{VOICES} recordings of speech at once: --ab-data=voices=FOLDER",
+    "recorded": "recorded noise: --ab-data=noise=FOLDER",
+    "clipping": "clipped hard, as an overdriven input does",
+    "speed": "played faster or slower, pitch and all",
+    "gain": "louder or softer, in 16 bits",
+    "band": "the band below 3.4 kHz alone, as on a telephone",
+    "reverb": "a room that is drawn for each sample",
+    "room": "recorded room responses: --ab-data=rirs=FOLDER",
+    "codec": "through a lossy codec and back",
+    "control": "no sound to hear: silence, another sample's clips, no clips",
+    "order": "options rotated: the first so many behind the last",
+    "options": "no options listed: a judge scores the free answer",
+    "fragment": "a part of the clip alone",
+    "window": "the clip somewhere in a longer window of silence or noise",
+    "without-speech": "a share of the speech of a scene silenced",
+    "without-speech-published": "the same by the rule of the faithfulness study",
+    "without-sounds": "a share of all but the speech of a scene silenced",
+    "without-sounds-published": "the same by the rule of the faithfulness study",
+}
+"""What is done in each family of the catalogue."""
 
 
 def with_clean(names: Sequence[str]) -> tuple[str, ...]:
