@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.errors import AudioError
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import counted
-from pytest_audiobench.report.page.frame import Layout, encoded, page_frame
-from pytest_audiobench.report.page.html import escaped_json
+from pytest_audiobench.report.page.frame import Layout, encoded, escaped_json, whole_page
 from pytest_audiobench.report.page.sounds import BUDGET_BYTES, Sound, clip_excerpt
 
 LAYOUT = Layout(
@@ -30,7 +28,6 @@ MOST = 2_000
 """Suspects on the page, of each check of each eval the strongest; all are in the files beside it."""
 
 _BUNDLED = "bundled/"
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def write_page(path: Path, audit: Audit, places: Places, budget_bytes: int = BUDGET_BYTES) -> list[str]:
@@ -40,10 +37,9 @@ def write_page(path: Path, audit: Audit, places: Places, budget_bytes: int = BUD
     with AudioIndex(None) as index:
         sounds = _Sounds(index, _finder(places), budget_bytes)
         content = _content(audit, sounds)
-    before, after = page_frame("Audit of the data · pytest-audiobench", [], LAYOUT)
     remarks = sounds.remarks()
-    text = _encode({**content, "notes": [*audit.notes, *remarks]})
-    write_chunks(path, [before, encoded(escaped_json(text)), *sounds.elements(), after])
+    content["notes"] = [*audit.notes, *remarks]
+    write_chunks(path, whole_page("Audit of the data", content, LAYOUT, elements=sounds.elements()))
     return remarks
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.records.run import VerdictRecord
-from pytest_audiobench.report.page.html import escaped_json
+from pytest_audiobench.report.page.frame import escaped_json
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)

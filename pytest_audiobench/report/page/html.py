@@ -8,7 +8,6 @@ What only some runs have, such as perturbations, is imported by those alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,7 +25,7 @@ from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import axis_value
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
-from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
+from pytest_audiobench.report.page.frame import PLOT, encode, encoded, escaped_json, page_frame
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, Numbered, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
@@ -50,8 +49,6 @@ _MOST_CELLS = 30_000
 """Cells of the grids of perturbations, of which each is some hundred bytes; the leading metrics' come first."""
 _OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at")
 _OF_SHEET = ("model", "metric", "scorer", "unit", "low", "high")
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 @collector_paused()
@@ -63,7 +60,7 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     """
     values = _content(record)
     frame = page_frame(f"{record.run} · pytest-audiobench", [PLOT] if _has_plots(values) else [])
-    content = _encode(values)
+    content = encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
     counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
@@ -79,24 +76,17 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     sounds.recorded = all(model.device == "recorded" for model in record.models)
     further = {
         "labels": f"[{','.join(tables)}]",
-        "events": _encode(events.tables() if events else []),
-        "flips": _encode([_flips(each, sounds) for each in smallest]),
+        "events": encode(events.tables() if events else []),
+        "flips": encode([_flips(each, sounds) for each in smallest]),
     }
     write_chunks(path, _page(frame, content, further, on_page, sounds))
     return path
 
 
-def escaped_json(text: str) -> str:
-    """JSON text that may stand in a script element: no tag, entity or line separator of it can end the element."""
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
-    return text
-
-
 def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     embedded = []
     for table in tables:
-        text = _encode(table._asdict())
+        text = encode(table._asdict())
         budget_bytes -= bytes_on_page(text)
         embedded.append(text if budget_bytes >= 0 else "null")
     return embedded
@@ -108,7 +98,7 @@ def _page(
     """The page in pieces; ``further`` are members of its data, as JSON, that the samples had to be read for."""
     yield frame[0]
     members = "".join(f',"{name}":{text}' for name, text in further.items())
-    rest = f'{members},"samples":{_encode(samples.index(sounds))}}}'
+    rest = f'{members},"samples":{encode(samples.index(sounds))}}}'
     yield encoded(escaped_json(content[:-1] + rest))
     # What is not needed at once lies in elements of its own, so that it is not parsed at once.
     for attributes, text in (*samples.elements(), *sounds.elements()):
