@@ -38,7 +38,7 @@
   // Paper has every part, and the page is as it was afterwards.
   let opened = [];
   function openAll() {
-    opened = [...document.querySelectorAll("details.fold:not([open]), details.banner:not([open])")];
+    opened = [...document.querySelectorAll("details.fold:not([open]), details.banner:not([open]), #facts:not([open])")];
     opened.forEach(reveal);
   }
   window.addEventListener("beforeprint", openAll);
