@@ -100,7 +100,7 @@ def test_an_answer_is_quoted_beside_the_options_of_its_own_question(digits):
     (alarm,) = alarms(digits)["digits"]
     assert alarm.count("“") == 1
     quoted = alarm.partition("“")[2].partition(" ")[0]
-    words = "zero one two three four five six seven eight nine".split()
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     first = words.index(quoted)
     assert alarm.endswith(f"expected was one of the labels {', '.join(str((first + k) % 10) for k in range(3))}")
 

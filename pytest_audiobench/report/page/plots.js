@@ -7,10 +7,13 @@
   const HUES = 6;
   const pen = document.createElement("canvas").getContext("2d");
 
+  let family = "";
   const look = (number) => ({ color: `var(--series-${number % HUES})`, symbol: SYMBOLS[number % SYMBOLS.length] });
 
   function textWidth(text, bold) {
-    pen.font = `${bold ? 600 : 400} 12px ${getComputedStyle(document.body).fontFamily}`;
+    // Asked for once: after each drawing the answer would have the whole page styled again.
+    family ||= getComputedStyle(document.body).fontFamily;
+    pen.font = `${bold ? 600 : 400} 12px ${family}`;
     return pen.measureText(text).width;
   }
 
@@ -99,21 +102,23 @@
 
   // Every figure is made here: it is drawn when it is first seen and whenever its width changes, and can be taken away:
   // `numbers` gives what it draws as objects, a row each; without them it is a table's menu.
-  const figures = [];
+  // Widths are read before anything is drawn: one after the other each drawing would have the whole page laid out again.
+  const figures = new Map();
+  const drawAll = (widths) => { for (const [box, width] of widths) figures.get(box)(Math.floor(width)); };
+  const sizes = new ResizeObserver((entries) => drawAll(entries.map(({ target, contentRect }) => [target, contentRect.width])));
   function drawnFigure(caption, { name, draw, numbers, widest, legend = null, after = null }) {
     const box = el("div", { class: "canvas" });
     let drawn = 0;
-    const redraw = () => {
-      const width = Math.min(Math.floor(box.clientWidth), widest);
+    figures.set(box, (room) => {
+      const width = Math.min(room, widest);
       if (!width || width === drawn) return;
       drawn = width;
       box.replaceChildren(...[draw(width)].flat());
-    };
-    figures.push(redraw);
-    new ResizeObserver(redraw).observe(box);
+    });
+    sizes.observe(box);
     return el("figure", { class: "plot" }, el("figcaption", {}, caption), saveMenu(name, numbers, box), legend, box, after);
   }
-  window.addEventListener("beforeprint", () => { for (const redraw of figures) redraw(); });
+  window.addEventListener("beforeprint", () => drawAll([...figures.keys()].map((box) => [box, box.clientWidth])));
 
   function plotFigure(title, spec, series) {
     const kept = { ...spec, rows: spec.rows.slice(0, MOST_ROWS) };
