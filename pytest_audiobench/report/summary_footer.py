@@ -73,7 +73,7 @@ def scorer_tables(record: RunRecord) -> list[NamedTable]:
 
 def _mark(row: ScorerRow) -> str:
     wordings = votes(row.signature)
-    return f"headline, the vote of {wordings} wordings" if wordings else "headline"
+    return f"headline scorer, the vote of {wordings} wordings" if wordings else "headline scorer"
 
 
 def scorer_lines(record: RunRecord) -> list[str]:

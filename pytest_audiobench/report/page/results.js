@@ -12,13 +12,20 @@
   const MOST_NAMED = 12;
   const HASH_SIGNS = 12;
 
+  // That the audio changes what the model is given shows no more than that it gets there.
+  function groundingLine(text) {
+    const [, status, evidence] = (text || "").match(/^(\w+): (.*)$/s) || [];
+    if (!status) return ["", ""];
+    return [evidence.startsWith("one second of audio") ? "audio reaches the model" : `audio grounding ${status}`, evidence];
+  }
+
   function modelLine(model, number) {
     const { note, grounding } = data.facts[number];
     const [name, version] = Object.entries(model.fingerprint || {}).find(([key]) => ["revision", "weights", "version"].includes(key)) || [];
     const parts = [model.role === "subject" ? "" : model.role, data.facts[number].device || model.device, name ? `${name} ${String(version).slice(0, HASH_SIGNS)}` : ""].filter(Boolean);
     return el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
       el("span", { class: "soft" }, parts.map((text) => ` · ${visible(text)}`)),
-      [["audio grounding", grounding], ["note", note]].map(([what, text]) => (text ? el("div", { class: "small soft" }, `${what}: ${visible(text)}`) : null)));
+      [groundingLine(grounding), ["note", note]].map(([what, text]) => (text ? el("div", { class: "small soft" }, `${what}: ${visible(text)}`) : null)));
   }
 
   function lasted() {
@@ -95,7 +102,7 @@
     const { figure, before, sign: verdict, alarms } = row;
     const first = verdict !== null;
     const metric = [visible(row.metric), el("span", { class: "soft" }, `${arrowOf(row.metric)}${row.of ? ` ${visible(row.of)}` : ""}`)];
-    const numbers = !row.metric ? [el("td", { colspan: hasChance ? 6 : 5, class: "soft" }, "no score")] : [el("td", { class: "nowrap" }, metric),
+    const numbers = !row.metric ? [el("td", { colspan: hasChance ? 6 : 5, class: "soft" }, "no score")] : [el("td", { class: "nowrap metric" }, metric),
       figure ? [el("td", { class: "number value", title: row.chance === null ? null : `chance ${chanceText(row)}` }, visible(figure.value)), intervalCell(figure)] : [el("td", {}), el("td", { class: "number", title: "the least and the highest of its evals" }, visible(row.spread))],
       el("td", { class: "number" }, row.n ? count(row.n) : ""), el("td", { class: "number" }, row.parseRate), hasChance ? el("td", { class: "number soft", title: "what guessing one of the options comes to" }, chanceText(row)) : null];
     return el("tr", { class: [row.member ? "member" : "", first ? "" : "more"].filter(Boolean).join(" ") || null }, el("th", { scope: "row" }, first ? leadTo(row) : el("span", { class: "only-stacked" }, visible(shownName(row)))),

@@ -35,6 +35,17 @@
     return alpha ? `rgb(${red},${green},${blue})` : "none";
   }
 
+  // A drawing breaks no line by itself.
+  function brokenLines(text, style, width) {
+    pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    const lines = [""];
+    for (const character of text) {
+      if (character === "\n" || pen.measureText(lines.at(-1) + character).width > width) lines.push("");
+      if (character !== "\n") lines.push(lines.pop() + character);
+    }
+    return lines.filter(Boolean);
+  }
+
   // The cells of a table where they stand, with their grounds.
   function cellDrawings(cell, left, top) {
     const box = cell.getBoundingClientRect();
@@ -45,7 +56,7 @@
     const ground = svg("rect", { x, y, width: box.width, height: box.height, fill: plainColour(style.backgroundColor) });
     if (own.writingMode.startsWith("vertical")) return [ground, svg("text", { ...text, transform: `translate(${x + box.width / 2 + size / 3} ${box.bottom - top - 4}) rotate(-90)` }, cell.textContent)];
     const isRight = ["right", "end"].includes(style.textAlign);
-    return [ground, cell.innerText.split(/\n+/).map((line, number) => svg("text", { ...text, x: isRight ? x + box.width - 6 : x + 6, y: y + size * (1.2 + 1.3 * number), "text-anchor": isRight ? "end" : null }, line))];
+    return [ground, brokenLines(cell.innerText, style, box.width - 8).map((line, number) => svg("text", { ...text, x: isRight ? x + box.width - 6 : x + 6, y: y + size * (1.2 + 1.3 * number), "text-anchor": isRight ? "end" : null }, line))];
   }
 
   // What a box draws, its drawings and its tables, where it stands, with the colours that the page gives it now.
