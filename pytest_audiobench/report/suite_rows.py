@@ -115,7 +115,8 @@ class SuiteRows:
         sign: Sign | None = self._sign(places)
         row = SuiteRow(first.suite if whole else first.name, first.suite, first.model)
         for metric, every in by_metric.items():
-            clean = [place for place in every if _is_clean(self._run.items[place])]
+            done = {place: self._run.items[place].perturbation for place in every}
+            clean = [place for place, perturbation in done.items() if not perturbation or perturbation.name == "clean"]
             one = len(every) == 1 or (bool(means) and len(clean) == 1)
             own = clean if one and len(every) > 1 else every
             averages = suite.averages if suite and whole and not one else {}
@@ -125,7 +126,8 @@ class SuiteRows:
             figure = average[0][1] if average else block.figures[0] if block and block.figures else None
             figure = figure if figure and figure.metric == metric else None
             of = average[0][0] if average else "clean" if one and whole and means else ""
-            figures = sorted((self._evals[place].blocks[0].figures[0] for place in own if metric), key=_place)
+            figures = [self._evals[place].blocks[0].figures[0] for place in own if metric]
+            figures.sort(key=lambda each: each.at or 0.0)
             yield row._replace(
                 sign=sign,
                 metric=metric,
@@ -138,10 +140,8 @@ class SuiteRows:
             )
             sign = None
             if whole and metric in means:
-                mean, unit = means[metric].mean, means[metric].unit
-                yield row._replace(
-                    metric=metric, of="mean", figure=view_model.mean_figure(metric, mean, unit), evals=tuple(every)
-                )
+                mean = view_model.mean_figure(metric, means[metric].mean, means[metric].unit)
+                yield row._replace(metric=metric, of="mean", figure=mean, evals=tuple(every))
 
     def _parse_rate(self, places: Sequence[int]) -> str:
         known = [self._run.items[place].scorers[0].coverage for place in places if self._run.items[place].scorers]
@@ -159,14 +159,6 @@ def suite_rows(run: RunRecord) -> list[SuiteRow]:
     """The rows of the terminal: for each suite; of one suite alone those of its evals before."""
     rows = SuiteRows(run)
     return [*rows.of_one_suite, *(row for key in rows.members for row in rows.of_suite(key))]
-
-
-def _is_clean(item: ItemRecord) -> bool:
-    return not item.perturbation or item.perturbation.name == "clean"
-
-
-def _place(figure: view_model.Figure) -> float:
-    return figure.at or 0.0
 
 
 def fitted(rows: Sequence[SuiteRow], width: int, several: bool) -> Iterator[tuple[str, Tone]]:

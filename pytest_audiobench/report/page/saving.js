@@ -27,11 +27,12 @@
   }
 
   // As any program reads it: the page's own are mixtures.
+  const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   function plainColour(text) {
-    pen.clearRect(0, 0, 1, 1);
-    pen.fillStyle = text;
-    pen.fillRect(0, 0, 1, 1);
-    const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data;
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = text;
+    pixel.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
     return alpha ? `rgb(${red},${green},${blue})` : "none";
   }
 
