@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import AudioError
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import counted
-from pytest_audiobench.report.page.frame import Layout, encoded, page_frame
-from pytest_audiobench.report.page.html import escaped_json
+from pytest_audiobench.report.page.frame import Layout, encoded, escaped_json, whole_page
 from pytest_audiobench.report.page.sounds import BUDGET_BYTES, Sound, clip_excerpt
 from pytest_audiobench.verifier.clip_checks import Folders
 
@@ -29,8 +27,6 @@ LAYOUT = Layout(
 MOST = 2_000
 """Suspects on the page, of each check of each eval the strongest; all are in the files beside it."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-
 
 def write_page(path: Path, audit: Audit, places: Places, budget_bytes: int = BUDGET_BYTES) -> list[str]:
     """Write the page of an audit, whole or not at all, with the sounds that lie in ``places``; returns what of them is
@@ -39,10 +35,9 @@ def write_page(path: Path, audit: Audit, places: Places, budget_bytes: int = BUD
     with AudioIndex(None) as index:
         sounds = _Sounds(index, Folders(places.named, places.shelves).file, budget_bytes)
         content = _content(audit, sounds)
-    before, after = page_frame("Audit of the data · pytest-audiobench", [], LAYOUT)
     remarks = sounds.remarks()
-    text = _encode({**content, "notes": [*audit.notes, *remarks]})
-    write_chunks(path, [before, encoded(escaped_json(text)), *sounds.elements(), after])
+    content["notes"] = [*audit.notes, *remarks]
+    write_chunks(path, whole_page("Audit of the data", content, LAYOUT, elements=sounds.elements()))
     return remarks
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,16 +23,13 @@ from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import axis_value, group_text, unit_text
-from pytest_audiobench.report.page.frame import FIGURE_SCRIPTS, PLOT, Layout, encoded, page_frame
-from pytest_audiobench.report.page.html import escaped_json
+from pytest_audiobench.report.page.frame import FIGURE_SCRIPTS, PLOT, Layout, whole_page
 
 LAYOUT = Layout(
     "compare.html",
     ("base.css", "numbers.css", "samples.css", "track.css"),
     (*FIGURE_SCRIPTS, "compare.js"),
 )
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def write_page(path: Path, comparison: Comparison) -> None:
@@ -44,8 +40,7 @@ def write_page(path: Path, comparison: Comparison) -> None:
 def page(comparison: Comparison) -> list[bytes]:
     """The page in pieces."""
     names = " and ".join(contender.source for contender in comparison.contenders[:3])
-    before, after = page_frame(f"{names} compared · pytest-audiobench", [PLOT], LAYOUT)
-    return [before, encoded(escaped_json(_encode(_content(comparison)))), after]
+    return [*whole_page(f"{names} compared", _content(comparison), LAYOUT, [PLOT])]
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:

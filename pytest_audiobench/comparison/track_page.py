@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,13 @@ from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
-from pytest_audiobench.report.page.frame import FIGURE_SCRIPTS, PLOT, Layout, encoded, page_frame
-from pytest_audiobench.report.page.html import escaped_json
+from pytest_audiobench.report.page.frame import FIGURE_SCRIPTS, PLOT, Layout, whole_page
 
 LAYOUT = Layout(
     "track.html",
     ("base.css", "numbers.css", "samples.css", "track.css"),
     (*FIGURE_SCRIPTS, "track.js"),
 )
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def write_page(path: Path, track: Track) -> None:
@@ -33,8 +29,7 @@ def write_page(path: Path, track: Track) -> None:
 
 def page(track: Track) -> list[bytes]:
     """The page in pieces."""
-    before, after = page_frame(f"{track.model} · pytest-audiobench", [PLOT], LAYOUT)
-    return [before, encoded(escaped_json(_encode(_content(track)))), after]
+    return [*whole_page(track.model, _content(track), LAYOUT, [PLOT])]
 
 
 def _content(track: Track) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ALARM, PerturbationRecord
 
 _UNREADABLE = "could not be read ("
-_EXAMPLES, _LONGEST_EXAMPLE = 3, 40
+_EXAMPLES, _LONGEST_EXAMPLE, _LOOKED_AT = 3, 40, 100
 _MOST_LABELS, _LONGEST_LABEL = 12, 30
 _FORMS = {
     "words": "a transcript",
@@ -59,8 +59,12 @@ class UnreadableAnswers:
             if row.answer is None or is_readable(row.status, row.scores):
                 continue
             self._statuses[row.status] += 1
-            self._expected = self._expected or _expected(self._protocol, row.answers.selected.sample)
-            if len(self._texts) < _EXAMPLES:
+            if len(self._texts) >= _EXAMPLES or self._statuses.total() > _LOOKED_AT:
+                continue
+            expected = _expected(self._protocol, row.answers.selected.sample)
+            self._expected = self._expected or expected
+            # Answers to questions with other options would be quoted beside options that were not theirs.
+            if expected == self._expected:
                 self._texts[_text(row.answers, self._stage)] = None
 
     def alarm(self) -> list[str]:
@@ -98,7 +102,7 @@ def _expected(protocol: Protocol, sample: Sample) -> str:
         return _FORMS.get(protocol.expects, f"what {scorer.name} reads")
     if gives_letters(scorer.signature):
         listed = [f"({letter}) {label}" for letter, label in zip(LETTERS, labels, strict=False)]
-        return f"the letter of an option, such as {_listed(listed)}"
+        return f"the letter of an option: {_listed(listed)}"
     return f"one of the labels {_listed(labels)}"
 
 

@@ -13,13 +13,12 @@ from pytest_audiobench.records.run import ALARM, ItemRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.formatting import (
     VERDICTS,
+    Sign,
     Tone,
     counted,
     cut_in_the_middle,
-    interval_text,
     parse_rate_text,
     printable,
-    value_text,
 )
 from pytest_audiobench.report.verdict import is_alarm
 
@@ -36,79 +35,130 @@ _FETCHED = re.compile(r"audiobench fetch ([^\s,;]+)")
 
 
 class SuiteRow(NamedTuple):
-    """The cells of a row, and how it is coloured."""
+    """A number of a suite by one model, or of one of its evals: what terminal and page show of a run first."""
 
-    cells: tuple[str, ...]
-    tone: Tone = "plain"
+    name: str
+    suite: str
+    model: str
+    sign: Sign | None = None
+    """The worst verdict of its evals, and how many have it; None below the first row of a suite."""
+    metric: str = ""
+    of: str = ""
+    """"clean" or "mean" where the suite has perturbations, or the name of its declared average."""
+    figure: view_model.Figure | None = None
+    spread: str = ""
+    """The least and the highest value of evals that nothing pools."""
+    n: int = 0
+    parse_rate: str = ""
+    evals: tuple[int, ...] = ()
+    """The places of its evals among the run's items."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As the terminal shows it."""
+        metric = f"{self.metric} ({self.of})" if self.of else self.metric
+        value, interval = (self.figure.value, self.figure.interval) if self.figure else ("", "")
+        numbers = (metric, value, f"[{interval}]" if interval else self.spread, str(self.n or ""), self.parse_rate)
+        if self.sign is None:
+            return "", "", "", *numbers, ""
+        verdict = "" if self.sign.words == view_model.NOT_GATED else self.sign.words
+        return self.sign.mark, self.name, self.model, *numbers, verdict
+
+    @property
+    def tone(self) -> Tone:
+        return self.sign.tone if self.sign else "plain"
+
+
+class SuiteRows:
+    """The rows of a run: for each suite and model, and for one eval."""
+
+    def __init__(self, run: RunRecord) -> None:
+        self._run, self._evals = run, view_model.evals(run)
+        self._pooled = {(suite.name, suite.model): suite for suite in view_model.suites(run)}
+        self._perturbed = {
+            (suite.name, suite.model): {each.metric: each for each in reversed(suite.perturbations)}
+            for suite in run.suites
+            if suite.perturbations
+        }
+        beside = view_model.CONTROL, view_model.PERTURBED, "skipped"
+        self.members: dict[tuple[str, str], list[int]] = {}
+        """The places of the evals of each suite and model; without what was skipped or only asked beside them."""
+        for place, item in enumerate(self._evals):
+            if item.verdict not in beside:
+                self.members.setdefault((item.suite, item.model), []).append(place)
+
+    @property
+    def of_one_suite(self) -> list[SuiteRow]:
+        """Of one suite alone a row for each eval, where no table of perturbations has them."""
+        places = [place for own in self.members.values() for place in own]
+        one = len({suite for suite, _ in self.members}) == 1 and not self._perturbed
+        return [row for place in places for row in self.of_eval(place)] if one and len(places) <= _MOST_EVALS else []
+
+    def of_eval(self, place: int) -> list[SuiteRow]:
+        """The row of one eval."""
+        return list(self._rows([place]))
+
+    def of_suite(self, key: tuple[str, str]) -> list[SuiteRow]:
+        """A row for each metric that leads evals of a suite by a model: its declared average, else all their samples,
+        else the clean clips, and the mean over perturbations where it has any, else the range of its evals.
+        """
+        return list(self._rows(self.members[key]))
+
+    def _rows(self, places: Sequence[int]) -> Iterator[SuiteRow]:
+        first, whole = self._evals[places[0]], len(places) > 1
+        suite, means = self._pooled.get((first.suite, first.model)), self._perturbed.get((first.suite, first.model), {})
+        by_metric: dict[str, list[int]] = {}
+        for place in places:
+            blocks = self._evals[place].blocks
+            measured = blocks and blocks[0].figures
+            by_metric.setdefault(blocks[0].figures[0].metric if measured else "", []).append(place)
+        sign: Sign | None = self._sign(places)
+        row = SuiteRow(first.suite if whole else first.name, first.suite, first.model)
+        for metric, every in by_metric.items():
+            done = {place: self._run.items[place].perturbation for place in every}
+            clean = [place for place, perturbation in done.items() if not perturbation or perturbation.name == "clean"]
+            one = len(every) == 1 or (bool(means) and len(clean) == 1)
+            own = clean if one and len(every) > 1 else every
+            averages = suite.averages if suite and whole and not one else {}
+            average = [(name, own[0][1]) for name, own in averages.items() if own[0][1].metric == metric][:1]
+            block = self._evals[own[0]].blocks[0] if one and metric else None
+            block = view_model.leading(suite.blocks[0]) if suite and not one else block
+            figure = average[0][1] if average else block.figures[0] if block and block.figures else None
+            figure = figure if figure and figure.metric == metric else None
+            of = average[0][0] if average else "clean" if one and whole and means else ""
+            figures = [self._evals[place].blocks[0].figures[0] for place in own if metric]
+            figures.sort(key=lambda each: each.at or 0.0)
+            yield row._replace(
+                sign=sign,
+                metric=metric,
+                of=of if figure else "",
+                figure=figure,
+                spread="" if figure or not figures else f"{figures[0].value} to {figures[-1].value}",
+                n=figure.n if figure else sum(each.n for each in figures),
+                parse_rate=self._parse_rate(own) if metric else "",
+                evals=tuple(own),
+            )
+            sign = None
+            if whole and metric in means:
+                mean = view_model.mean_figure(metric, means[metric].mean, means[metric].unit)
+                yield row._replace(metric=metric, of="mean", figure=mean, evals=tuple(every))
+
+    def _parse_rate(self, places: Sequence[int]) -> str:
+        known = [self._run.items[place].scorers[0].coverage for place in places if self._run.items[place].scorers]
+        return parse_rate_text(reduce(add, known)) if known else ""
+
+    def _sign(self, places: Sequence[int]) -> Sign:
+        verdicts = Counter(self._evals[place].verdict for place in places)
+        word = next((word for word in _WORST if word in verdicts), self._evals[places[0]].verdict)
+        worst = next(self._evals[place] for place in places if self._evals[place].verdict == word)
+        count = verdicts[word]
+        return Sign(worst.mark, worst.tone, word if count == len(places) else f"{count} of {len(places)} {word}")
 
 
 def suite_rows(run: RunRecord) -> list[SuiteRow]:
-    """A row for each metric that leads evals of a suite: of all their samples, of the clean clips and of the mean over
-    perturbations where it has any, or the range of the evals where neither is; with the first the worst of their
-    verdicts. Of one suite alone a row for each eval goes before, where no table of perturbations has them.
-    """
-    pooled = {(suite.name, suite.model): view_model.leading(suite.blocks[0]) for suite in view_model.suites(run)}
-    perturbed = {
-        (suite.name, suite.model): {each.metric: each for each in reversed(suite.perturbations)}
-        for suite in run.suites
-        if suite.perturbations
-    }
-    clean = {
-        (item.eval, item.model) for item in run.items if not item.perturbation or item.perturbation.name == "clean"
-    }
-    coverages = {(item.eval, item.model): item.scorers[0].coverage for item in run.items if item.scorers}
-    members: dict[tuple[str, str], list[view_model.Eval]] = {}
-    beside = view_model.CONTROL, view_model.PERTURBED, "skipped"
-    shown = [item for item in view_model.evals(run) if item.verdict not in beside]
-    if len({item.suite for item in shown}) == 1 and not perturbed and len(shown) <= _MOST_EVALS:
-        members = {(item.name, item.model): [item] for item in shown}
-    for item in shown:
-        members.setdefault((item.suite, item.model), []).append(item)
-    rows: list[SuiteRow] = []
-    for (suite, model), evals in members.items():
-        by_metric: dict[str, list[view_model.Eval]] = {}
-        for item in evals:
-            measured = item.blocks and item.blocks[0].figures
-            by_metric.setdefault(item.blocks[0].figures[0].metric if measured else "", []).append(item)
-        head, tone = _head(suite, evals)
-        for metric, own in by_metric.items():
-            as_it_is = [item for item in own if (item.name, item.model) in clean]
-            one = len(own) == 1 or ((suite, model) in perturbed and len(as_it_is) == 1)
-            own = as_it_is if one and len(own) > 1 else own
-            block = own[0].blocks[0] if one and metric else pooled.get((suite, model))
-            known = [coverages[key] for item in own if (key := (item.name, item.model)) in coverages]
-            parse_rate = parse_rate_text(reduce(add, known)) if known else ""
-            numbers = ("", "", "", "", "")
-            if metric and block and block.figures and block.figures[0].metric == metric:
-                first = block.figures[0]
-                name = f"{metric} (clean)" if one and len(evals) > 1 and (suite, model) in perturbed else metric
-                numbers = (name, first.value, _bracketed(first.interval), str(first.n), parse_rate)
-            elif metric:
-                figures = sorted((item.blocks[0].figures[0] for item in own), key=lambda figure: figure.at or 0.0)
-                n = sum(figure.n for figure in figures)
-                numbers = (metric, "", f"{figures[0].value} to {figures[-1].value}", str(n), parse_rate)
-            mark, name, alias, verdict = head
-            rows.append(SuiteRow((mark, name, alias, *numbers, verdict), tone))
-            head, tone = ("", "", "", ""), "plain"
-            if summary := perturbed.get((suite, model), {}).get(metric):
-                value = value_text(summary.mean.value, summary.unit)
-                interval = _bracketed(interval_text(summary.mean, summary.unit))
-                rows.append(SuiteRow(("", "", "", f"{metric} (mean)", value, interval, "", "", ""), "plain"))
-    return rows
-
-
-def _head(suite: str, evals: Sequence[view_model.Eval]) -> tuple[tuple[str, str, str, str], Tone]:
-    """The mark, the name, the model and the verdict of a suite's evals, the worst first, and its tone."""
-    verdicts = Counter(item.verdict for item in evals)
-    worst = next((item for word in _WORST for item in evals if item.verdict == word), evals[0])
-    count = verdicts[worst.verdict]
-    verdict = worst.verdict if count == len(evals) else f"{count} of {len(evals)} {worst.verdict}"
-    name = evals[0].name if len(evals) == 1 else suite
-    return (worst.mark, name, worst.model, "" if worst.verdict == view_model.NOT_GATED else verdict), worst.tone
-
-
-def _bracketed(interval: str) -> str:
-    return f"[{interval}]" if interval else ""
+    """The rows of the terminal: for each suite; of one suite alone those of its evals before."""
+    rows = SuiteRows(run)
+    return [*rows.of_one_suite, *(row for key in rows.members for row in rows.of_suite(key))]
 
 
 def fitted(rows: Sequence[SuiteRow], width: int, several: bool) -> Iterator[tuple[str, Tone]]:

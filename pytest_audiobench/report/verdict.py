@@ -102,13 +102,15 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if status in _NO_VERDICT and not (status == _NOTHING_SELECTED and record.items):
         return _FAILED._replace(words=_NO_VERDICT[status]), "No verdict: run it again."
     if "regressed" in lines:
-        worse = [line for item in record.items for line in item.regressions if line.status == "regressed"]
-        # What is slower, or costs more, has no sample whose answer is another.
-        what = (
-            "Hear the samples that flipped"
-            if any(line.metric.partition(".")[0] not in SPEED for line in worse)
-            else "See what is slower"
-        )
+        worse = [
+            item
+            for item in record.items
+            for line in item.regressions
+            if line.status == "regressed" and line.metric.partition(".")[0] not in SPEED
+        ]
+        # What is slower, or costs more, has no sample whose answer is another; hearing tells nothing of a collapse.
+        what = "Hear the samples that flipped" if worse else "See what is slower"
+        what = "See the answers that changed" if any(is_alarm(w) for item in worse for w in item.warnings) else what
         return VERDICTS["regressed"], f"{what} before anything is merged."
     if thresholds["fail"] or (failed and status == 1):
         return _FAILED, "See what failed and which answers were wrong."

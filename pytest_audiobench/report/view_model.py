@@ -14,7 +14,7 @@ from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, ScorerRecord, SuiteRecord
+from pytest_audiobench.records.run import FigureRecord, ItemRecord, MetricRecord, RunRecord, ScorerRecord, SuiteRecord
 from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
@@ -401,6 +401,11 @@ def _block(scorer: ScorerRecord | None, metrics: Sequence[MetricRecord], folded:
 def _is_across(name: str) -> bool:
     """Whether a metric compares perturbations: an eval of one of them has none, and no line says so."""
     return is_known(name) and metric_kind(name).across
+
+
+def mean_figure(name: str, mean: FigureRecord, unit: str) -> Figure:
+    """The mean of a metric over perturbations; its n is 0, since each sample counts in several of its parts."""
+    return _figure(MetricRecord(name, mean.value, mean.lower, mean.upper, 0, unit, "higher", mean.method))
 
 
 def _figure(metric: MetricRecord) -> Figure:

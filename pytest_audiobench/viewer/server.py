@@ -6,7 +6,6 @@ report, which may be a stranger's file, is shown without an origin.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import threading
@@ -23,8 +22,8 @@ from pytest_audiobench.errors import AudiobenchError, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.identity import digest
 from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
-from pytest_audiobench.report.page.frame import Layout, encoded, page_frame
-from pytest_audiobench.report.page.html import PAGE, escaped_json
+from pytest_audiobench.report.page.frame import Layout, encode, encoded, whole_page
+from pytest_audiobench.report.page.html import PAGE
 from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.viewer.run_list import RunList, live_page
 
@@ -43,7 +42,6 @@ _OF_FILE = (
     + _FRAMED
 )
 """A report in the folder is shown as its file is, and may be anybody's: it reads nothing of this server."""
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class Viewer(ThreadingHTTPServer):
@@ -196,8 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._page(_LIVE, name, live_page(name, folder))
 
     def _page(self, layout: Layout, title: str, content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
-        before, after = page_frame(f"{title} · pytest-audiobench", layout=layout)
-        self._send(status, _HTML, [before, encoded(escaped_json(_encode(content))), after])
+        self._send(status, _HTML, [*whole_page(title, content, layout)])
 
     def _sentence(self, status: HTTPStatus, sentence: str) -> None:
         if self._begun:
@@ -206,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._page(_ERROR, "Not shown", {"error": sentence}, status)
 
     def _data(self, content: dict[str, Any]) -> None:
-        body = encoded(_encode(content))
+        body = encoded(encode(content))
         tag = f'"{digest([body.decode()])[:32]}"'
         if self.headers.get("If-None-Match") == tag:
             self._send(HTTPStatus.NOT_MODIFIED, _JSON, [], tag)

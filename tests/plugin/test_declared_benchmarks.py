@@ -384,7 +384,7 @@ def test_a_vote_over_wordings_is_no_value_by_the_published_rule(pitch):
     options = ("-k", "low-short", "--ab-prompts=choice-5", "--ab-scorer=mmau-string", "--ab-scorer=letters")
     said = "\n".join(pitch.run(HERE, *options).outlines)
     assert "(here 0.0 % by mmau-string, the vote of 5 wordings)\n  Tuner  62.5 %  mmau-string\n" in said
-    assert "headline, the vote of 5 wordings" in said
+    assert "headline scorer, the vote of 5 wordings" in said
     assert "10 of 10 votes of 5 wordings could not be read (10 unparsed)" in said
     assert "it said" not in said
     assert "by the same rule" not in said

@@ -90,6 +90,21 @@ def test_answers_that_cannot_be_read_raise_an_alarm_with_three_of_them_and_the_l
         assert "<b>" not in markdown
 
 
+def test_an_answer_is_quoted_beside_the_options_of_its_own_question(digits):
+    file = digits.path / "data" / "tones.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        row["choices"] = [str((int(row["answer"]) + k) % 10) for k in range(3)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    digits.run("-k", "not silenced", model="spell:it")
+    (alarm,) = alarms(digits)["digits"]
+    assert alarm.count("“") == 1
+    quoted = alarm.partition("“")[2].partition(" ")[0]
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    first = words.index(quoted)
+    assert alarm.endswith(f"expected was one of the labels {', '.join(str((first + k) % 10) for k in range(3))}")
+
+
 @pytest.mark.parametrize(("figures", "count"), [(9, 1), (10, 0)])
 def test_the_alarm_is_raised_below_one_half_of_readable_answers(digits, figures, count):
     digits.run("-k", "not silenced", model=f"spell:it,figures={figures}")

@@ -539,7 +539,10 @@ def opened(browser: Any) -> Iterator[Any]:
         )
         one.page.goto(path.as_uri())
         if not folded:
-            one.page.evaluate("document.querySelector('#contents button')?.click()")
+            one.page.evaluate(
+                "for (const fold of document.querySelectorAll('details.fold')) "
+                "{ fold.open = true; fold.dispatchEvent(new Event('toggle')); }"
+            )
         return one
 
     yield open_

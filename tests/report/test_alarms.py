@@ -38,7 +38,7 @@ def test_an_alarm_is_at_the_top_of_the_page(runs: Any, opened: Any) -> None:
     folder, record = runs.collected(runs.item(0, "silence", [("(a) cat", "parsed", True)] * 3))
     page = opened(html.write_page(folder, runs.with_items(record, warnings=[DEAF])))
     banner = page.page.locator("#heading .banner.bad")
-    assert banner.inner_text() == "✗ Alarm: the audio adds nothing that could be shown <b>| (silence)"
+    assert banner.inner_text() == "✗ Alarm in silence: the audio adds nothing that could be shown <b>|"
     assert page.complaints == []
 
 

@@ -169,7 +169,7 @@ def test_labels_show_what_moved_since_the_baseline(runs: Any, opened: Any) -> No
     page = opened(runs.page(item, baseline=runs.baseline, compared=compared))
     cells = page.page.locator("#labels tbody tr").first.locator("td").all_inner_texts()
     assert [cell.split() for cell in cells[:4]] == [["9", "−3"], ["0"], ["3", "+3"], ["0"]]
-    assert "change over 12 pairs" in page.page.locator("#labels .body summary").inner_text()
+    assert "change over 12 pairs" in page.page.locator("#labels .body summary").first.inner_text()
 
 
 def test_questions_without_labels_have_no_table(runs: Any, opened: Any) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -193,6 +195,21 @@ def test_a_scene_is_drawn_at_any_width(runs: Any, opened: Any, width: int) -> No
     page.page.locator("body").press("j")
     page.page.get_by_text("no events").first.wait_for()
     assert page.complaints == []
+
+
+def test_a_timeline_can_be_saved_as_a_drawing_and_as_its_events(runs: Any, opened: Any) -> None:
+    page = tall(opened, runs.page(scenes(details())), 1280)
+    found = {}
+    for kind in ("SVG", "CSV"):
+        page.page.locator("#card .menu summary").click()
+        with page.page.expect_download() as waiting:
+            page.page.get_by_role("button", name=kind).click()
+        found[kind] = Path(waiting.value.path()).read_text()
+    assert found["SVG"].count('class="event') == len(TRUTHS) + len(GUESSES) + 1
+    assert "var(" not in found["SVG"]
+    rows = list(csv.DictReader(io.StringIO(found["CSV"])))
+    assert [row["of"] for row in rows] == ["answer key"] * len(TRUTHS) + ["answer"] * len(GUESSES)
+    assert sum(row["matched"] == "yes" for row in rows) == 2 * len(PAIRS)
 
 
 def test_pairs_stand_with_their_numbers_and_the_difference_of_their_words(runs: Any, opened: Any) -> None:

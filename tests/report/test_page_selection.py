@@ -114,6 +114,29 @@ def test_a_manifest_of_the_selection_is_read_as_a_data_set(runs: Any, opened: An
     assert first.metadata == {"speaker": "sp0", "take": "t2", "eval": "eval-0"}
 
 
+def test_a_heat_map_and_a_confusion_matrix_can_be_saved_too(runs: Any, opened: Any) -> None:
+    said = ["cat"] * 9 + ["dog"] * 3
+    answers = [RIGHT if one == "cat" else WRONG for one in said]
+    shown = opened(runs.page(*runs.ladder((20, 6)), runs.item(9, "a", answers, truths=["cat"] * 12, said=said)))
+    page = shown.page
+    page.locator("#labels .body > div > details > summary").last.click()
+    for part, text, row in (
+        ("#grid", "95.8", {"perturbation": "clean", "value": "95.8333", "n": "24"}),
+        ("#labels", "hen", {"true label": "cat", "cat": "9", "dog": "3"}),
+    ):
+        menu = page.locator(f"{part} .menu").last
+        menu.locator("summary").press("Enter")
+        drawing = ElementTree.fromstring(saved(page, menu.get_by_role("button", name="SVG")))
+        assert text in ["".join(one.itertext()).strip() for one in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        grounds = {one.get("fill") for one in drawing.iter("{http://www.w3.org/2000/svg}rect")}
+        assert len(grounds) > 2
+        assert all(ground == "none" or ground.startswith("rgb(") for ground in grounds)
+        menu.locator("summary").click()
+        rows = list(csv.DictReader(io.StringIO(saved(page, menu.get_by_role("button", name="CSV")))))
+        assert any(row.items() <= one.items() for one in rows)
+    assert shown.complaints == []
+
+
 def test_every_figure_can_be_saved_as_a_drawing_and_as_numbers(runs: Any, opened: Any) -> None:
     shown = opened(runs.page(*(runs.item(n, f"eval-{n}", [RIGHT] * (n + 1) + [WRONG], suite=f"s{n}") for n in (0, 2))))
     page = shown.page
@@ -125,6 +148,6 @@ def test_every_figure_can_be_saved_as_a_drawing_and_as_numbers(runs: Any, opened
     assert float(drawing.get("width") or 0) > 100
     menu.locator("summary").click()
     rows = list(csv.DictReader(io.StringIO(saved(page, menu.get_by_role("button", name="CSV")))))
-    assert [(row["row"], row["value"], row["n"]) for row in rows] == [("s0 ↑", "50", "2"), ("s2 ↑", "75", "4")]
+    assert [(row["row"], row["value"], row["n"]) for row in rows] == [("eval-0 ↑", "50", "2"), ("eval-2 ↑", "75", "4")]
     assert page.locator("figure.plot").count() == page.locator("figure.plot .menu").count() > 1
     assert shown.complaints == []

@@ -147,7 +147,7 @@ def test_a_suite_has_the_table_and_each_of_its_evals_a_line(runs: Any) -> None:
     assert "sakura (pooled): accuracy by 5 scorers, spread 80.0 points" in text
     assert "a: accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points" in text
     markdown = summary(record)
-    assert "| letters **headline** | 60.0 %" in markdown
+    assert "| letters **headline scorer** | 60.0 %" in markdown
     assert "- b: accuracy by 5 scorers: 0.0 % \\(strict\\)" in markdown
 
 

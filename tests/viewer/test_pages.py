@@ -34,7 +34,7 @@ def test_a_run_opens_as_its_report_with_its_sounds(viewer: Viewer, tab: Any) -> 
     tab.goto(viewer.address)
     tab.get_by_role("link", name="poor", exact=True).click()
     tab.locator("audio").first.wait_for(state="attached")
-    assert tab.title() == "poor · pytest-audiobench"
+    assert tab.title() == "chance · poor · pytest-audiobench"
     wait_until(tab, "document.querySelector('audio').readyState > 0")
     assert tab.complaints == []
 
@@ -124,7 +124,7 @@ def test_a_run_without_a_page_is_drawn_and_nothing_is_written_into_its_folder(fo
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with serving(folder) as viewer:
         tab.goto(f"{viewer.address}run/good/")
-        assert tab.title() == "good · pytest-audiobench"
+        assert tab.title() == "listener · good · pytest-audiobench"
         tab.goto(viewer.address)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
@@ -180,7 +180,7 @@ def test_a_run_is_followed_while_it_goes_on_and_told_from_one_that_was_killed(
             assert "calls/words" in tab.locator("#waiting").inner_text()
             (made / "go").touch()
             going.join()
-            wait_until(tab, "document.title === 'going · pytest-audiobench' && document.querySelector('#results')")
+            wait_until(tab, "document.title.includes(' · going · ') && document.querySelector('#results')")
             assert sorted(path.name for path in (reports / "going").glob("*.json")) == ["run.json"]
             tab.goto(f"{viewer.address}run/killed/")
             assert "Interrupted: 1 of 2 evals done." in tab.get_by_role("status").inner_text()

@@ -63,7 +63,7 @@
     const { changes } = data;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.axis, [...(drawn.get(line.axis) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["At most worse by", true], ["p", true], ["Flips", true], ["Detectable drop", true]];
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["At most worse by", true], ["p", true], ["Flips", true], ["MDE", true]];
     into.append(
       changes.detectable ? el("p", {}, changes.detectable) : "",
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([axis, lines]) => changePlot(axis, lines)));
@@ -84,5 +84,5 @@
     }
     into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
       "Improved: a pass of which p, that of “it is no better”, is at most alpha when adjusted over all comparisons; it makes up for no regression. ",
-      "Detectable: the drop that this comparison would call regressed four times in five."));
+      "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five."));
   }

@@ -37,7 +37,7 @@
 
   function drawColumns(into) {
     const owners = withColumns;
-    into.append(el("p", { class: "soft" }, "The published columns, each under its published name, and beside them those of our own that show what a published one hides. The first scorer's numbers have intervals."));
+    into.append(el("p", { class: "soft" }, "The published columns under their published names, and additional metrics. The first scorer's numbers have intervals."));
     into.append(...longBoxes(owners, "evals", evalText, (owner) => {
       const box = el("details", { open: owner === owners[0] }, el("summary", {}, visible(named(owner.name, owner.model))));
       whenOpen(box, () => {
@@ -45,7 +45,7 @@
         const by = blocks.map(columnsOf);
         return [el("div", { class: "column-tables" },
           columnsTable("As published", data.columns.all.filter(([, published]) => published), blocks, by),
-          columnsTable("Beside them", data.columns.all.filter(([, published]) => !published), blocks, by)),
+          columnsTable("Additional metrics", data.columns.all.filter(([, published]) => !published), blocks, by)),
         data.columns.typed.length ? el("div", { class: "column-tables" }, typedTable(by[0])) : null];
       });
       return box;

@@ -77,8 +77,7 @@
 
   // What is wider than the page scrolls by itself, with the keyboard too; a stop for the keyboard only while it must.
   const scrollers = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const wide = target.scrollWidth > target.clientWidth;
+    for (const [target, wide] of entries.map((one) => [one.target, one.target.scrollWidth > one.target.clientWidth])) {
       for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "A table that scrolls sideways"]]) {
         if (wide) target.setAttribute(name, value); else target.removeAttribute(name);
       }

@@ -27,17 +27,20 @@
     { name: "suite", label: "Suite", of: (sample) => [sample.eval.suite], list: true },
     { name: "eval", label: "Eval", of: (sample) => [sample.eval.name], list: true },
     { name: "model", label: "Model", of: (sample) => [sample.eval.model], list: true },
+    { name: "reference", label: "Reference", of: (sample) => (plainText(sample.reference) ? [plainText(sample.reference)] : []), list: true, isLate: true },
     { name: "perturbation", label: "Perturbation", of: (sample) => (sample.eval.perturbation ? [sample.eval.perturbation] : []), list: true },
     ...fields.map((field, number) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true, later: number >= MOST_GROUPS })),
   ];
   function fillFacet(facet) {
     const found = new Map();
     for (const sample of all) for (const value of facet.of(sample)) found.set(value, (found.get(value) || 0) + 1);
+    facet.isLate = false;
     facet.values = facet.always ? facet.order : facet.order ? facet.order.filter((value) => found.has(value)) : [...found.keys()].slice(0, MOST_VALUES);
+    if (facet.name === "reference") facet.values.sort();
     facet.counts = found;
     facet.hidden = !facet.always && (facet.hidden || facet.values.length < (facet.list ? 2 : 1));
   }
-  facets.forEach(fillFacet);
+  for (const facet of facets) if (!facet.isLate) fillFacet(facet);
 
   // Every other metadata field: their values lie with what the cards show, which is read when a reader first asks for them.
   const METADATA = "metadata.";
@@ -86,7 +89,7 @@
       }
       if (text && !words(sample).includes(text)) return false;
       for (const facet of against === null ? facets : [against]) {
-        if (facet.hidden) continue;
+        if (facet.hidden || facet.isLate) continue;
         for (const value of facet.of(sample)) facet.counts.set(value, (facet.counts.get(value) || 0) + 1);
       }
       return against === null;
@@ -96,13 +99,13 @@
     else if (filter.order !== IN_RUN) matching = fromWorst(matching);
   }
 
-  // What became worse, what is wrong, what has no value, then the lowest scores; equals stay in the run's order.
+  // What was right in the baseline and is not, what else became worse, what is wrong, what has no value, then the lowest scores; equals stay in the run's order.
   function fromWorst(samples) {
     const scoresOf = [...data.samples.orders.keys()].filter((number) => data.samples.orders[number].startsWith("worst "));
     const keys = new Map(samples.map((sample) => {
       const scorer = scorerOf(sample);
       const score = scoresOf.map((number) => sample.orders.get(number)).find((value) => value !== undefined) ?? Infinity;
-      const kind = sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
+      const kind = sample.isLost ? -1 : sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
       return [sample, [kind, score]];
     }));
     return [...samples].sort((one, other) => {
@@ -138,7 +141,9 @@
   const labelled = (label, control) => el("span", { class: "labelled" }, el("label", { for: control.id }, label), " ", control);
 
   function picker(facet) {
-    facet.pick = el("select", { id: `pick-${facets.indexOf(facet)}` });
+    facet.pick = el("select", { id: `pick-${facets.indexOf(facet)}` }, facet.isLate ? el("option", { value: "" }, "all") : null);
+    const fill = () => { if (facet.isLate) { fillFacet(facet); facet.hidden = false; narrow(); showFilters(); } };
+    for (const event of ["focus", "pointerdown"]) facet.pick.addEventListener(event, fill);
     facet.pick.addEventListener("change", () => {
       choose(facet.name, null);
       if (facet.pick.value) choose(facet.name, facet.values[Number(facet.pick.value) - 1]);
@@ -150,9 +155,12 @@
   function drawFilters() {
     const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
     const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
-    const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "the headline"), scorers.map((name) => el("option", { value: name }, visible(name))));
+    const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "headline scorer"), scorers.map((name) => el("option", { value: name }, visible(name))));
     const order = el("select", { id: "order" }, el("option", { value: "" }, "worst first"), el("option", { value: IN_RUN }, IN_RUN), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));
     const clear = el("button", { type: "button", id: "clear" }, "Clear filters");
+    // On a narrow page the filters wait behind this button.
+    const more = el("button", { type: "button", id: "more-filters", "aria-expanded": "false", "aria-controls": "facets" }, "More filters");
+    more.addEventListener("click", () => more.setAttribute("aria-expanded", String(byId("facets").classList.toggle("open"))));
     let waiting = 0;
     search.addEventListener("input", () => {
       clearTimeout(waiting);
@@ -162,10 +170,10 @@
     order.addEventListener("change", () => { filter.order = order.value; open = null; select(); });
     clear.addEventListener("click", () => { clearFilters(); select(); });
     const form = el("form", { id: "filter", role: "search", "aria-label": "Samples" },
-      el("div", { class: "line" }, labelled("Search", search), clear),
-      facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
-      el("div", { class: "line", id: "pickers" }, labelled("Order", order), scorers.length > 1 ? labelled("Scorer", scorer) : null, metadataPicker(),
-        facets.filter((facet) => !facet.hidden && facet.list && !facet.later).map(picker)));
+      el("div", { class: "line" }, labelled("Search", search), clear, more),
+      el("div", { id: "facets" }, facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
+        el("div", { class: "line", id: "pickers" }, labelled("Order", order), scorers.length > 1 ? labelled("Scorer", scorer) : null, metadataPicker(),
+          facets.filter((facet) => !facet.hidden && facet.list && !facet.later).map(picker))));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       filter.text = search.value;
@@ -186,6 +194,7 @@
     if (document.activeElement !== byId("search")) byId("search").value = filter.text;
     if (byId("scorer")) byId("scorer").value = chosenScorer;
     if (byId("order")) byId("order").value = filter.order;
+    byId("more-filters").textContent = filter.chosen.size ? `More filters (${count(filter.chosen.size)} chosen)` : "More filters";
     byId("clear").disabled = !filter.text && !filter.chosen.size && !chosenScorer && !filter.order;
     for (const facet of facets) {
       const chosen = filter.chosen.get(facet.name);
@@ -193,7 +202,7 @@
         number.textContent = count(facet.counts.get(value) || 0);
         button.setAttribute("aria-pressed", String(value === chosen));
       }
-      if (facet.pick) {
+      if (facet.pick && !facet.isLate) {
         facet.pick.replaceChildren(el("option", { value: "" }, "all"), ...facet.values.map((value, number) =>
           el("option", { value: number + 1, selected: value === chosen }, `${visible(value).slice(0, 80)} (${count(facet.counts.get(value) || 0)})`)));
       }
@@ -229,7 +238,8 @@
     for (const name of found.keys()) if (name.startsWith(METADATA)) addMetadata(name.slice(METADATA.length));
     if ([IN_RUN, ...data.samples.orders].includes(found.get("order"))) filter.order = found.get("order");
     for (const facet of facets) {
-      if (!facet.hidden && facet.values.includes(found.get(facet.name))) showLater(facet), filter.chosen.set(facet.name, found.get(facet.name));
+      if (facet.isLate && found.has(facet.name)) fillFacet(facet), facet.hidden = false;
+      if (!facet.hidden && !facet.isLate && facet.values.includes(found.get(facet.name))) showLater(facet), filter.chosen.set(facet.name, found.get(facet.name));
     }
     if (!found.has("sample")) return undefined;
     const is = (name, value) => !found.has(name) || found.get(name) === String(value);

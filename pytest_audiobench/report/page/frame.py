@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 STYLES = ("base.css", "numbers.css", "perturbations.css", "samples.css", "scenes.css")
 SCRIPTS = (
@@ -44,6 +46,10 @@ SCRIPTS = (
 """One style and one script on the page, in this order."""
 FIGURE_SCRIPTS = ("elements.js", "sections.js", "saving.js", "plots.js", "theme.js")
 """What a smaller page with figures needs before its own script: figures are saved, and drawn when they are opened."""
+
+
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,21 @@ def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = R
     }
     before, after = _resource("page.html").replace("{{body}}", _resource(layout.body)).split("{{data}}")
     return encoded(_filled(before, parts)), encoded(_filled(after, parts))
+
+
+def whole_page(
+    title: str, content: Any, layout: Layout, libraries: Sequence[Library] = (), elements: Iterable[bytes] = ()
+) -> Iterator[bytes]:
+    """A page in pieces: its frame around its data, and further script ``elements`` behind these."""
+    before, after = page_frame(f"{title} · pytest-audiobench", libraries, layout)
+    yield from (before, encoded(escaped_json(encode(content))), *elements, after)
+
+
+def escaped_json(text: str) -> str:
+    """JSON text that may stand in a script element: no tag, entity or line separator of it can end the element."""
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
 
 
 def encoded(text: str) -> bytes:

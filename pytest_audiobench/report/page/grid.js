@@ -95,7 +95,11 @@
       }
       const tell = ({ dataset }) => { if (dataset.row !== undefined) text.replaceChildren(...filled(el("span"), {}, cellText(grid, sheet, Number(dataset.row), Number(dataset.column))).childNodes); };
       place.replaceChildren(scrolling(gridTable(grid, sheet, tell)));
-      legend.replaceChildren(...[scaleSign(sheet)].filter(Boolean));
+      const numbers = () => grid.rows.flatMap(([perturbation], row) => grid.columns.flatMap((column, number) => {
+        const cell = cellOf(sheet.cells[row][number]);
+        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, interval: cell.interval, n: cell.n, parse_rate: cell.parseRate, drop: cell.drop.replace(/^\+/, ""), drop_interval: cell.dropInterval.replace(/^\+/, ""), p_holm: cell.p }];
+      }));
+      legend.replaceChildren(...[scaleSign(sheet), saveMenu(`${sheet.metric} by perturbation and data set`, numbers, place)].filter(Boolean));
       text.replaceChildren("Point at a cell, or go there with Tab and the arrow keys, for its interval, its n and its parse rate.");
     };
     for (const one of [metric, model]) one.box.addEventListener("change", draw);

@@ -8,7 +8,6 @@ What only some runs have, such as perturbations, is imported by those alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,14 +18,15 @@ from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.fields import Record, plain
 from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
-from pytest_audiobench.records.run import RunRecord
+from pytest_audiobench.records.run import ModelRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import axis_value
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
-from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
+from pytest_audiobench.report.page.frame import PLOT, encode, encoded, escaped_json, page_frame
+from pytest_audiobench.report.page.result_rows import ResultRows
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, Numbered, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
@@ -35,6 +35,7 @@ from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerR
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
+    from pytest_audiobench.report.changes import Changes
     from pytest_audiobench.report.page.scenes import EventCounts
     from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
@@ -50,8 +51,6 @@ _MOST_CELLS = 30_000
 """Cells of the grids of perturbations, of which each is some hundred bytes; the leading metrics' come first."""
 _OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at")
 _OF_SHEET = ("model", "metric", "scorer", "unit", "low", "high")
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 @collector_paused()
@@ -61,14 +60,17 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     The page holds all numbers, and as many samples as these leave room for within ``budget_bytes``, or within a quarter
     of it where the numbers are so many; samples are shared among the evals. The page says what it left out.
     """
-    values = _content(record)
-    frame = page_frame(f"{record.run} · pytest-audiobench", [PLOT] if _has_plots(values) else [])
-    content = _encode(values)
+    changes, words = baseline_changes(record), Numbered()
+    values = _content(record, changes, words)
+    title = " · ".join(filter(None, (", ".join(values["subjects"]), record.run, "pytest-audiobench")))
+    frame = page_frame(title, [PLOT] if _has_plots(values) else [])
+    content = encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
     counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
+    results = ResultRows(record, changes.lines if changes else ())
     path = folder / PAGE
-    samples = counts.watch(joined(folder))
+    samples = results.watch(counts.watch(joined(folder)))
     samples = events.watch(samples) if events else samples
     samples = flipped.watch(samples) if flipped else samples
     on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
@@ -78,25 +80,20 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     sounds = page_sounds(folder / PARTS, first=listed)
     sounds.recorded = all(model.device == "recorded" for model in record.models)
     further = {
+        "results": encode(_results(results, words)),
+        "words": encode(list(words.texts)),
         "labels": f"[{','.join(tables)}]",
-        "events": _encode(events.tables() if events else []),
-        "flips": _encode([_flips(each, sounds) for each in smallest]),
+        "events": encode(events.tables() if events else []),
+        "flips": encode([_flips(each, sounds) for each in smallest]),
     }
     write_chunks(path, _page(frame, content, further, on_page, sounds))
     return path
 
 
-def escaped_json(text: str) -> str:
-    """JSON text that may stand in a script element: no tag, entity or line separator of it can end the element."""
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
-    return text
-
-
 def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     embedded = []
     for table in tables:
-        text = _encode(table._asdict())
+        text = encode(table._asdict())
         budget_bytes -= bytes_on_page(text)
         embedded.append(text if budget_bytes >= 0 else "null")
     return embedded
@@ -108,7 +105,7 @@ def _page(
     """The page in pieces; ``further`` are members of its data, as JSON, that the samples had to be read for."""
     yield frame[0]
     members = "".join(f',"{name}":{text}' for name, text in further.items())
-    rest = f'{members},"samples":{_encode(samples.index(sounds))}}}'
+    rest = f'{members},"samples":{encode(samples.index(sounds))}}}'
     yield encoded(escaped_json(content[:-1] + rest))
     # What is not needed at once lies in elements of its own, so that it is not parsed at once.
     for attributes, text in (*samples.elements(), *sounds.elements()):
@@ -117,13 +114,12 @@ def _page(
     yield frame[1]
 
 
-def _content(record: RunRecord) -> dict[str, Any]:
-    changes = baseline_changes(record)
-    words = Numbered()
+def _content(record: RunRecord, changes: Changes | None, words: Numbered) -> dict[str, Any]:
     evals, suites = view_model.evals(record), view_model.suites(record)
     return {
         **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
+        "subjects": [_subject(model) for model in record.models if model.role == "subject"],
         "several": len(view_model.aliases(record)) > 1,
         "answers": summary_footer.answers_line(record),
         "facts": [asdict(facts) for facts in summary_footer.models(record)],
@@ -161,7 +157,6 @@ def _content(record: RunRecord) -> dict[str, Any]:
         "directions": {metric.name: metric.direction for item in record.items for metric in item.metrics}
         | {metric.name: metric.direction for suite in record.suites for metric in suite.metrics},
         "changes": None if changes is None else asdict(changes),
-        "words": list(words.texts),
         "failures": FAILURES,
         "files": [*LINE_FILES.values(), *([] if changes is None else [COMPARED_FILE])],
     }
@@ -177,11 +172,19 @@ def _compact(figure: view_model.Figure, words: Numbered) -> list[Any]:
     return [*texts, figure.at, figure.low, figure.high, words.of(figure.unit), words.of(figure.method)]
 
 
+def _subject(model: ModelRecord) -> str:
+    """A model by its alias, and by its spec where that has another name: ``candidate (hf:checkpoints/step-2000)``."""
+    return model.alias if model.alias in model.spec else f"{model.alias} ({model.spec})"
+
+
+def _results(results: ResultRows, words: Numbered) -> list[dict[str, Any]]:
+    return [{**row, "figure": row["figure"] and _compact(row["figure"], words)} for row in results.rows()]
+
+
 def _averages(suite: view_model.Suite, words: Numbered) -> Iterator[dict[str, Any]]:
     for name, figures in suite.averages.items():
         for block, figure in figures:
             about = {
-                "suite": suite.name,
                 "name": f"{suite.name}, {name}",
                 "model": suite.model,
                 "scorer": block.title or block.scorer,

@@ -35,7 +35,8 @@
       const owner = data.evals[one.item];
       const box = el("details", { open: one === found[0] }, el("summary", {}, visible(named(owner.name, owner.model)),
         el("span", { class: "small soft" }, ` ${count(one.labels.length - (one.folded ? 1 : 0) + one.folded)} labels${one.change ? `, change over ${count(one.pairs)} pairs` : ""}`)));
-      whenOpen(box, () => [labelTable(one), one.folded ? el("p", { class: "small soft" }, `The ${count(one.folded)} rarest labels share the last row and column, right or wrong among themselves.`) : null]);
+      const numbers = () => one.labels.map((label, row) => ({ "true label": label, ...Object.fromEntries(one.columns.map((column, place) => [column, one.counts[row][place]])) }));
+      whenOpen(box, () => [...withSave(`confusion matrix ${named(owner.name, owner.model)}`, numbers, labelTable(one)), one.folded ? el("p", { class: "small soft" }, `The ${count(one.folded)} rarest labels share the last row and column, right or wrong among themselves.`) : null]);
       return box;
     }));
     const missing = data.labels.length - found.length;

@@ -7,10 +7,13 @@
   const HUES = 6;
   const pen = document.createElement("canvas").getContext("2d");
 
+  let family = "";
   const look = (number) => ({ color: `var(--series-${number % HUES})`, symbol: SYMBOLS[number % SYMBOLS.length] });
 
   function textWidth(text, bold) {
-    pen.font = `${bold ? 600 : 400} 12px ${getComputedStyle(document.body).fontFamily}`;
+    // Asked for once: after each drawing the answer would have the whole page styled again.
+    family ||= getComputedStyle(document.body).fontFamily;
+    pen.font = `${bold ? 600 : 400} 12px ${family}`;
     return pen.measureText(text).width;
   }
 
@@ -21,7 +24,7 @@
     return `${text.slice(0, length)}…`;
   }
 
-  // `rows` are {label, marks}, a mark {at, low, high, most, limit, color, symbol, hollow, cells, about, beside}; `heads` name the cells.
+  // `rows` are {label, marks}, a mark {at, low, high, most, limit, chance, color, symbol, hollow, cells, about, beside}; `heads` name the cells.
   // `axis` says what is drawn, `name` is the picture's text, `zero` asks for a line at nought; `whole` for an axis from 0 to 100; a `compact` plot has no cells,
   // and a mark that is `beside` stands in the lane of the one before it.
   function dotPlot({ name, axis, heads, rows, zero, compact, whole }, width) {
@@ -46,7 +49,7 @@
       y += 4;
     }
     const top = stacked || compact ? 4 : 24;
-    const known = marks.flatMap((mark) => [mark.at, mark.low, mark.high, mark.most, mark.limit]).filter((value) => value !== null && value !== undefined);
+    const known = marks.flatMap((mark) => [mark.at, mark.low, mark.high, mark.most, mark.limit, mark.chance]).filter((value) => value !== null && value !== undefined);
     if (zero) known.push(0);
     if (whole) known.push(0, 100);
     let [from, to] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
@@ -72,6 +75,7 @@
         Plot.axisX({ anchor: "bottom", ticks: Math.max(3, Math.min(8, (width - left - right) / 80)), tickSize: 0, label: axis, labelAnchor: "center", labelArrow: "none", labelOffset: 34, color: "var(--soft)", fontSize: 11 }),
         zero ? Plot.ruleX([0], { stroke: "var(--soft)" }) : null,
         Plot.link(marks.filter((mark) => typeof mark.limit === "number"), { x1: "limit", x2: "limit", y1: (mark) => mark.y - LANE / 2 - 4, y2: (mark) => mark.y + LANE / 2 + 4, stroke: "var(--bad)", strokeDasharray: "4 3" }),
+        Plot.link(marks.filter((mark) => typeof mark.chance === "number"), { x1: "chance", x2: "chance", y1: (mark) => mark.y - LANE / 2, y2: (mark) => mark.y + LANE / 2, stroke: "var(--soft)", strokeDasharray: "2 2", title: (mark) => `chance ${mark.chance} %` }),
         Plot.link(marks.filter((mark) => mark.low !== null && mark.high !== null), { x1: "low", x2: "high", y1: "y", y2: "y", stroke: "color", strokeWidth: 2, title: "about" }),
         Plot.link(marks.filter((mark) => typeof mark.most === "number"), { x1: "most", x2: "most", y1: (mark) => mark.y - 5, y2: (mark) => mark.y + 5, stroke: "color", strokeWidth: 2 }),
         Plot.dot(marks.filter((mark) => mark.at !== null), { x: "at", y: "y", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.hollow ? "var(--ground)" : mark.color), title: "about" }),
@@ -98,28 +102,30 @@
 
   // Every figure is made here: it is drawn when it is first seen and whenever its width changes, and can be taken away:
   // `numbers` gives what it draws as objects, a row each; without them it is a table's menu.
-  const figures = [];
+  // Widths are read before anything is drawn: one after the other each drawing would have the whole page laid out again.
+  const figures = new Map();
+  const drawAll = (widths) => { for (const [box, width] of widths) figures.get(box)(Math.floor(width)); };
+  const sizes = new ResizeObserver((entries) => drawAll(entries.map(({ target, contentRect }) => [target, contentRect.width])));
   function drawnFigure(caption, { name, draw, numbers, widest, legend = null, after = null }) {
     const box = el("div", { class: "canvas" });
     let drawn = 0;
-    const redraw = () => {
-      const width = Math.min(Math.floor(box.clientWidth), widest);
+    figures.set(box, (room) => {
+      const width = Math.min(room, widest);
       if (!width || width === drawn) return;
       drawn = width;
       box.replaceChildren(...[draw(width)].flat());
-    };
-    figures.push(redraw);
-    new ResizeObserver(redraw).observe(box);
+    });
+    sizes.observe(box);
     return el("figure", { class: "plot" }, el("figcaption", {}, caption), saveMenu(name, numbers, box), legend, box, after);
   }
-  window.addEventListener("beforeprint", () => { for (const redraw of figures) redraw(); });
+  window.addEventListener("beforeprint", () => drawAll([...figures.keys()].map((box) => [box, box.clientWidth])));
 
   function plotFigure(title, spec, series) {
     const kept = { ...spec, rows: spec.rows.slice(0, MOST_ROWS) };
     const legend = series && series.length > 1
       ? el("ul", { class: "legend" }, series.map((label, number) => el("li", {}, sign(look(number)), " ", visible(label)))) : null;
     const numbers = () => spec.rows.flatMap((row) => row.marks.map((mark) => ({ row: row.label, series: mark.series || "", value: mark.at, lower: mark.low, upper: mark.high,
-      ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval"].includes(head) ? [] : [[head, mark.cells[place]]]))) })));
+      ...(mark.chance === undefined ? {} : { chance: mark.chance }), ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval"].includes(head) ? [] : [[head, mark.cells[place]]]))) })));
     return drawnFigure(title, { name: spec.name, draw: (width) => dotPlot(kept, width), numbers, widest: 1000, legend,
       after: spec.rows.length > MOST_ROWS ? el("p", { class: "small soft" }, `The first ${MOST_ROWS} of ${count(spec.rows.length)} are drawn; the table has all.`) : null });
   }

@@ -1,5 +1,5 @@
   // The samples. What they are filtered by is there at once; what a card shows is parsed when it is looked at.
-  const CHANGES = ["", "worse", "better", "same"];
+  const CHANGES = ["", "worse", "better", "same", "worse"];
   const chunks = [...document.querySelectorAll("script.rows")].map((node) => ({ node, from: Number(node.dataset.from), rows: null }));
   const sounds = [...document.querySelectorAll("script.sound")];
   let shared = null;
@@ -9,7 +9,7 @@
 
   class Sample {
     constructor([item, id, epoch, change, wording, group, read, ...orders], number) {
-      Object.assign(this, { item, id, epoch, number, change: CHANGES[change], wording: wordings[wording], group: data.samples.groups[group] });
+      Object.assign(this, { item, id, epoch, number, change: CHANGES[change], isLost: change === 4, wording: wordings[wording], group: data.samples.groups[group] });
       this.scorers = read.map((kind) => kinds[kind]);
       this.orders = new Map(orders);
       this.words = null;

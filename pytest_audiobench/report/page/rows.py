@@ -40,6 +40,8 @@ class PageRow(NamedTuple):
     sample_id: str
     epoch: int
     change: str
+    is_lost: bool
+    """Whether it became worse from right to wrong."""
     wording: tuple[str, ...]
     groups: str
     """JSON text: the groups by name."""
@@ -122,6 +124,7 @@ class RowMaker:
             _name(first.sample_id),
             first.epoch,
             change_of(sample),
+            is_lost(sample),
             wording(sample),
             once(("groups", groups), lambda: {_name(name): _name(value) for name, value in groups}),
             kinds,
@@ -225,6 +228,14 @@ def _scene(sample: Joined) -> Scene | None:
 def change_of(sample: Joined) -> str:
     """``worse``, ``better`` or ``same``; empty where the baseline has no such sample."""
     return sample.compared.change if sample.compared else ""
+
+
+def is_lost(sample: Joined) -> bool:
+    """Whether an answer that was right in the baseline is wrong, or has no value."""
+    if sample.compared is None or sample.compared.change != "worse" or not sample.scored:
+        return False
+    before = sample.compared.before.scores
+    return before is not None and right(before) is True and is_wrong(sample.scored[0].status, sample.scored[0].scores)
 
 
 def wording(sample: Joined) -> tuple[str, ...]:

@@ -147,13 +147,13 @@
     const parts = data.samples.ranks.filter(([, found]) => found).map(([why, found, kept]) =>
       `${kept === found ? "all" : `${count(kept)} of the`} ${count(found)} that ${why}`);
     return el("p", { id: "cut", class: "banner plain", role: "note" },
-      `This page holds ${count(all.length)} of ${count(total)} samples, to stay small: ${parts.join(", ")}. ${data.files.join(", ")} beside it hold all.`);
+      `This page has ${count(all.length)} of ${count(total)} samples, to stay small: ${parts.join(", ")}. ${data.files.join(", ")} have all.`);
   }
 
   function drawPrinted() {
     const shown = matching.slice(0, MOST_PRINTED);
     const rest = matching.length - shown.length;
-    byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or read the page.`) : "");
+    byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or open the page.`) : "");
   }
 
   function drawSamples(into) {

@@ -79,7 +79,7 @@ class PageSamples:
                 place.item,
                 row.sample_id,
                 row.epoch,
-                CHANGES.index(row.change),
+                len(CHANGES) if row.is_lost else CHANGES.index(row.change),
                 wordings.of(_encode([FAILURES.index(name) for name in row.wording])),
                 groups.of(row.groups),
                 [kinds.of(kind) for kind in row.kinds],

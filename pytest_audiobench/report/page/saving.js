@@ -26,28 +26,75 @@
     return [names, ...rows.map((row) => names.map((name) => row[name]))].map((line) => `${line.map(cell).join(",")}\n`).join("");
   }
 
-  // The drawings of a box below each other, with the colours that the page gives them now.
+  // As any program reads it: the page's own are mixtures.
+  const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  function plainColour(text) {
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = text;
+    pixel.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+    return alpha ? `rgb(${red},${green},${blue})` : "none";
+  }
+
+  // A drawing breaks no line by itself.
+  function brokenLines(text, style, width) {
+    pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    const lines = [""];
+    for (const character of text) {
+      if (character === "\n" || pen.measureText(lines.at(-1) + character).width > width) lines.push("");
+      if (character !== "\n") lines.push(lines.pop() + character);
+    }
+    return lines.filter(Boolean);
+  }
+
+  // The cells of a table where they stand, with their grounds.
+  function cellDrawings(cell, left, top) {
+    const box = cell.getBoundingClientRect();
+    const inner = cell.querySelector("span") || cell;
+    const [style, own] = [getComputedStyle(cell), getComputedStyle(inner)];
+    const [x, y, size] = [box.left - left, box.top - top, parseFloat(style.fontSize)];
+    const text = { "font-size": size, "font-weight": style.fontWeight, fill: plainColour(style.color) };
+    const ground = svg("rect", { x, y, width: box.width, height: box.height, fill: plainColour(style.backgroundColor) });
+    if (own.writingMode.startsWith("vertical")) return [ground, svg("text", { ...text, transform: `translate(${x + box.width / 2 + size / 3} ${box.bottom - top - 4}) rotate(-90)` }, cell.textContent)];
+    const isRight = ["right", "end"].includes(style.textAlign);
+    return [ground, brokenLines(cell.innerText, style, box.width - 8).map((line, number) => svg("text", { ...text, x: isRight ? x + box.width - 6 : x + 6, y: y + size * (1.2 + 1.3 * number), "text-anchor": isRight ? "end" : null }, line))];
+  }
+
+  // What a box draws, its drawings and its tables, where it stands, with the colours that the page gives it now.
   const COLOURS_OF = ["fill", "stroke", "color"];
+  const STYLES_OF = [...COLOURS_OF, "stroke-width", "stroke-dasharray", "stroke-opacity", "fill-opacity", "font-size", "font-weight"];
   function svgText(box) {
     const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", "font-family": getComputedStyle(document.body).fontFamily });
+    const { left, top } = box.getBoundingClientRect();
+    const ends = (part) => [part.getBoundingClientRect().right - left, part.getBoundingClientRect().bottom - top];
     let [width, height] = [0, 0];
-    for (const drawing of box.querySelectorAll(":scope > svg")) {
+    const hold = (part) => { [width, height] = ends(part).map((end, place) => Math.ceil(Math.max(end, [width, height][place]))); };
+    for (const one of box.querySelectorAll("table")) {
+      for (const cell of one.querySelectorAll("th, td")) whole.append(...cellDrawings(cell, left, top).flat());
+      hold(one);
+    }
+    for (const drawing of [...box.querySelectorAll("svg")].filter((one) => !one.parentElement.closest("svg"))) {
+      // Of a timeline the page's style says how its parts look; plots say it themselves.
+      const isStyled = drawing.closest(".timeline") !== null;
       const copy = drawing.cloneNode(true);
       const [from, to] = [drawing, copy].map((one) => [one, ...one.querySelectorAll("*")]);
       from.forEach((one, place) => {
         const look = getComputedStyle(one);
-        for (const name of COLOURS_OF) if (/var\(|currentColor/.test(one.getAttribute(name) || "")) to[place].setAttribute(name, look[name]);
+        for (const name of isStyled ? STYLES_OF : COLOURS_OF) if (isStyled || /var\(|currentColor/.test(one.getAttribute(name) || "")) to[place].setAttribute(name, look.getPropertyValue(name));
       });
-      copy.setAttribute("y", height);
+      const place = drawing.getBoundingClientRect();
+      for (const [name, value] of [["x", place.left - left], ["y", place.top - top], ["width", place.width], ["height", place.height]]) copy.setAttribute(name, value);
       copy.setAttribute("color", getComputedStyle(drawing).color);
-      width = Math.max(width, drawing.width.baseVal.value);
-      height += drawing.height.baseVal.value;
+      hold(drawing);
       whole.append(copy);
     }
     for (const [name, value] of [["width", width], ["height", height], ["viewBox", `0 0 ${width} ${height}`]]) whole.setAttribute(name, value);
     whole.prepend(svg("rect", { width, height, fill: getComputedStyle(document.body).backgroundColor }));
     return new XMLSerializer().serializeToString(whole);
   }
+
+  // A table, or what else is no plot, with its menu above.
+  const withSave = (name, numbers, box) => [el("div", { class: "saving" }, saveMenu(name, numbers, box)), box];
 
   // A small menu beside a figure's or a table's title.
   function saveMenu(name, numbers, box = null) {

@@ -235,7 +235,9 @@
       eventList("Invented", scene.guesses.filter((event) => !event.pair), scene.guesses.length + scene.more[1], play)].filter(Boolean);
     const pairs = scene.pairs.length ? table(heads, scene.pairs.flatMap((pair) => pairRows(pair, play)), true) : null;
     if (pairs) pairs.classList.add("pairs");
-    return el("section", { class: "scene", "aria-label": `Events of ${visible(sample.id)}` }, title ? el("h4", {}, title) : null, legend(), box, line,
+    const numbers = () => [...scene.truths, ...scene.guesses].map((event) => ({ of: event.isTrue ? "answer key" : "answer", type: event.type, start: event.start, end: event.end, words: event.words, caption: event.caption, speaker: event.speaker, language: event.language, loudness: event.loudness,
+      matched: event.pair ? "yes" : "no", iou: event.pair && event.pair.iou, accuracy: event.pair && event.pair.accuracy, cosine: event.pair && event.pair.cosine, score: event.pair && event.pair.score }));
+    return el("section", { class: "scene", "aria-label": `Events of ${visible(sample.id)}` }, title ? el("h4", {}, title) : null, legend(), withSave(`timeline of ${sample.id}`, numbers, box), line,
       pairs, alone.length ? el("div", { class: "alones" }, alone) : null, el("p", { class: "small soft" }, countsLine(scene)));
   }
 

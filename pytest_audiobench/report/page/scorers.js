@@ -4,7 +4,7 @@
       el("div", { class: "mono" }, breakable(row.signature)),
       el("div", {}, "The rule: ", el("code", {}, `audiobench describe ${visible(row.scorer)}`), ", or docs/scorers")];
     return el("th", { scope: "row" }, el("details", {}, el("summary", { title: visible(row.signature) }, visible(row.scorer),
-      row.headline ? [" ", tag("plain", "headline")] : null,
+      row.headline ? [" ", tag("plain", "headline scorer")] : null,
       row.wording ? el("div", { class: "small soft" }, visible(row.wording)) : null), el("div", { class: "small soft" }, about)));
   }
 
@@ -33,7 +33,7 @@
   const scorersId = (owner) => `scorers-${compared.indexOf(owner)}`;
 
   function drawScorers(into) {
-    into.append(el("p", { class: "soft" }, "The same answers by several scorers: what differs between two rows is the scorer alone. ",
+    into.append(el("p", { class: "soft" }, "The same answers, parsed by several scorers: rows differ only in the scorer. ",
       "Lines are intervals; the diamond is the scorer that the others are compared with."));
     const nameOf = (owner) => named(owner.name, owner.model) + (data.suites.includes(owner) ? " (pooled)" : "");
     into.append(...longBoxes(compared, "evals and suites", nameOf, (owner) => {
@@ -74,7 +74,7 @@
 
   function drawFailures(into) {
     const some = data.evals.map((one, item) => ({ one, item })).filter(({ one }) => one.failures.length);
-    into.append(el("p", { class: "soft" }, "How answers failed, whatever the score makes of it, and the headline's numbers without each class. ",
+    into.append(el("p", { class: "soft" }, "Classes of failed answers, and the headline metric without each class. ",
       "An answer may fall into several."));
     const things = new Map(some.map(({ one, item }) => [one, item]));
     into.append(...longBoxes([...things.keys()], "evals", (one) => `${evalText(one)} ${one.failureSentence}`, (one) => {

@@ -44,7 +44,7 @@
     const leading = found.filter(({ metric }) => first.has(metric));
     const others = found.filter(({ metric }) => !first.has(metric));
     into.append(
-      el("p", { class: "soft" }, "Lines are intervals; a hollow sign has none, and its reason stands in the table. ", data.suites.length ? "Diamonds are suites, pooled over their samples." : ""),
+      el("p", { class: "soft" }, "Lines are confidence intervals; a hollow marker has none, and the table gives the reason. ", data.suites.length ? "Diamonds are suites, pooled over their samples." : ""),
       el("div", { class: "plots" }, leading.map((one) => scorePlot(one, "by eval"))),
       others.length ? el("details", {}, el("summary", {}, "Other metrics: ", [...new Set(others.map(({ metric }) => visible(metric)))].join(", ")),
         el("div", { class: "plots" }, others.map((one) => scorePlot(one, "by eval")))) : "");

@@ -37,16 +37,31 @@
 
   // Paper has every part, and the page is as it was afterwards.
   let opened = [];
-  function openAll() {
-    opened = [...document.querySelectorAll("details.fold:not([open]), details.banner:not([open])")];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details.fold:not([open]), details.banner:not([open]), #facts:not([open])")];
     opened.forEach(reveal);
-  }
-  window.addEventListener("beforeprint", openAll);
+  });
   window.addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
+
+  // Every level of every part: what is filled when it is opened may hold boxes of its own. Samples and menus stay as they are.
+  const LEVELS = "main > section:not(#samples) details:not(.menu), details.banner";
+  function openLevels() {
+    for (let closed; (closed = [...document.querySelectorAll(LEVELS)].filter((box) => !box.open)).length;) {
+      for (const box of closed) {
+        box.open = true;
+        box.dispatchEvent(new Event("toggle"));
+      }
+    }
+  }
 
   function drawContents() {
     const all = el("button", { type: "button", class: "expand" }, "Open all");
-    all.addEventListener("click", openAll);
+    all.addEventListener("click", () => {
+      const isOpen = all.textContent !== "Open all";
+      if (isOpen) for (const box of document.querySelectorAll(LEVELS)) box.open = false;
+      else openLevels();
+      all.textContent = isOpen ? "Open all" : "Close all";
+    });
     const parts = [...document.querySelectorAll("main > section:not([hidden])")];
     const isFolded = (one) => one && one.querySelector(":scope > details.fold:not([open])");
     // Those that are folded stand below each other anyhow: the first of them is enough.

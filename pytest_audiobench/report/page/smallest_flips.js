@@ -31,7 +31,7 @@
         el("span", { class: "small soft" }, ` ${visible(named(one.of, one.model))} · ${visible(one.perturbation)} · ${count(one.count)} of ${count(one.n)} samples flip`)));
       whenOpen(box, () => [el("ul", { class: "flips" }, one.flips.map(flipLine)),
         one.count > one.flips.length ? el("p", { class: "small soft" }, `${count(one.count - one.flips.length)} more: scored_predictions.jsonl, where flipped is 1.`) : null,
-        one.flips.some((flip) => flip.sounds.length) ? null : el("p", { class: "small soft" }, "None of them can be heard here: --ab-report-audio=flips, or all, puts sounds on this page where the audio is on the machine that asks.")]);
+        one.flips.some((flip) => flip.sounds.length) ? null : el("p", { class: "small soft" }, "No audio on this page: add it with --ab-report-audio=flips or all, where the audio is on the machine that asks.")]);
       into.append(box);
     }
   }

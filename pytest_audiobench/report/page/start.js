@@ -20,7 +20,7 @@
     ["columns", "Soundscapes: all columns", withColumns.length, drawColumns, "published columns and ours"],
     ["events", "Soundscapes: events by kind", data.events.length, drawEvents, "how many were found"],
     ["scorers", "Scorers side by side", compared.length, drawScorers, "the same answers by several rules"],
-    ["troubles", "Errors and warnings", troubles().length, drawTroubles, `${count(troubles().length)} kinds`],
+    ["troubles", "Errors and warnings", troubles().length, drawTroubles, `${count(troubles().length)} kind${troubles().length === 1 ? "" : "s"}`],
     ["details", "Methods, versions and hashes", true, drawDetails, "of the run, its models and each eval"],
   ];
   for (const [id, title, isThere, draw, about] of PARTS) if (isThere) section(id, title, draw, { ...FOLDED, about });

@@ -1,0 +1,121 @@
+"""The first screen: the terminal's rows with chance and baseline, what comes first, and what folds on a narrow page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from pytest_audiobench.report.joined_samples import joined
+from pytest_audiobench.report.page.html import write_page
+from pytest_audiobench.report.page.result_rows import ResultRows
+from pytest_audiobench.report.suite_rows import suite_rows
+
+RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
+ALARM = "alarm: 3 of 4 answers could not be read (3 unparsed), so accuracy says nothing: it said “dog”"
+
+
+def rows_of(folder: Path, record: Any) -> list[dict[str, Any]]:
+    results = ResultRows(record, ())
+    assert list(results.watch(joined(folder)))
+    return results.rows()
+
+
+def test_the_page_has_the_numbers_of_the_terminal(runs: Any) -> None:
+    items = [*runs.ladder((20, 6)), *(runs.item(9 + n, f"e{n}", [RIGHT, WRONG] * (n + 1)) for n in range(9))]
+    folder, record = runs.collected(*items)
+    of_page = [row for row in rows_of(folder, record) if "member" not in row]
+    of_terminal = suite_rows(record)
+    assert [(row["metric"], row["of"]) for row in of_page] == [
+        ("accuracy", "clean"),
+        ("accuracy", "mean"),
+        ("accuracy", ""),
+    ]
+    for row, same in zip(of_page, of_terminal, strict=True):
+        assert (row["figure"].value, row["figure"].interval) == (same.cells[4], same.cells[5].strip("[]"))
+    assert [cells[3] for cells in (row.cells for row in of_terminal)][:2] == ["accuracy (clean)", "accuracy (mean)"]
+
+
+def test_guessing_one_of_the_options_is_known_and_of_several_true_ones_is_not(runs: Any) -> None:
+    plain = runs.item(0, "plain", [RIGHT, WRONG])
+    other = runs.item(1, "other", [RIGHT, WRONG], truths=["cat", "none of them"], suite="other")
+    folder, record = runs.collected(plain, other)
+    assert [row["chance"] for row in rows_of(folder, record)] == [25.0, None]
+
+
+@pytest.fixture
+def compared(runs: Any) -> Path:
+    """Two evals of a suite, compared with a baseline whose answers were right; the second has an alarm."""
+    lines = [runs.regression("regressed", 0.05, baseline=1.0, pairs=4), runs.regression("pass", 0.0)]
+    items = [
+        runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG], truths=["cat"] * 3 + ["hen"], regressions=[line])
+        for n, line in enumerate(lines)
+    ]
+    changes = ["worse", "same", "same", "worse"]
+    rows = [
+        runs.compared_row(*pair, text="(a) cat")
+        for item in items
+        for pair in zip(item.lines.scored, changes, strict=True)
+    ]
+    path: Path = runs.page(*items, baseline=runs.baseline, compared=rows, exit_status=1)
+    return path
+
+
+def test_what_is_pooled_has_its_baseline_and_drop_and_the_title_the_run(compared: Path, opened: Any) -> None:
+    shown = opened(compared, folded=True)
+    page = shown.page
+    head = page.locator("#results thead th").all_inner_texts()
+    row = dict(zip(head[1:], page.locator("#results tbody tr").first.locator("td").all_inner_texts(), strict=True))
+    assert (row["Score"], row["Chance"], row["Baseline"], row["Change"]) == ("75.0 %", "25 %", "100.0 %", "−25.0 pp")
+    assert page.locator("#results tbody td[title='on 8 pairs of 2 evals; no test']").count() == 2
+    page.locator("#results svg[role=img]").wait_for()
+    assert page.locator("#results svg title", has_text="chance 25 %").count() == 3
+    assert page.locator("h1").inner_text() == "listener · 2026-11-20-nightly"
+    # What was right and is wrong comes before what became worse otherwise.
+    assert [text.split()[-2] for text in page.locator("#rows .row .first").all_inner_texts()[:2]] == ["s00003"] * 2
+    assert shown.complaints == []
+
+
+def test_samples_are_filtered_by_their_reference_also_by_an_address(compared: Path, opened: Any) -> None:
+    page = opened(compared, folded=True).page
+    pick = page.get_by_label("Reference", exact=True)
+    pick.focus()
+    pick.select_option(label="hen (2)")
+    page.get_by_text("2 of 8 samples").wait_for()
+    page.wait_for_url("**#reference=hen")
+    page.reload()
+    page.get_by_text("2 of 8 samples").wait_for()
+
+
+def test_on_a_narrow_page_the_verdict_comes_first_and_facts_and_filters_fold(compared: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 400, "height": 800})
+    page.goto(compared.as_uri())
+    places = [page.locator(name).first.bounding_box()["y"] for name in ("#heading .overall", "#facts", "#results")]
+    assert places == sorted(places)
+    assert not page.get_by_text("Command", exact=True).is_visible()
+    assert not page.get_by_role("group", name="Answer").is_visible()
+    page.get_by_role("button", name="More filters").click()
+    assert page.get_by_role("group", name="Answer").is_visible()
+    page.close()
+
+
+def test_open_all_opens_every_level_and_closes_them(compared: Path, opened: Any) -> None:
+    page = opened(compared, folded=True).page
+    closed = page.locator("main > section:not(#samples) details:not(.menu):not([open])")
+    page.get_by_role("button", name="Open all").click()
+    assert closed.count() == 0
+    page.get_by_role("button", name="Close all").click()
+    assert closed.count() > 3
+
+
+def test_an_alarm_is_a_line_that_opens_and_offers_the_answers(runs: Any, opened: Any) -> None:
+    folder, record = runs.collected(*(runs.item(n, f"eval-{n}", [RIGHT, WRONG]) for n in range(2)))
+    record = replace(record, items=[record.items[0], replace(record.items[1], warnings=[ALARM])])
+    page = opened(write_page(folder, record), folded=True).page
+    banner = page.locator("#heading .banner.bad")
+    assert banner.inner_text() == "✗ Alarm in eval-1: 3 of 4 answers could not be read"
+    assert "! alarm" in page.locator("#results tbody tr").first.inner_text()
+    banner.locator("summary").click()
+    banner.get_by_text("it said “dog”").wait_for()
