@@ -62,7 +62,10 @@ GROUPS = {
             "tests/sharing",
         ),
     ),
-    "clients": Group(("hypothesis", "mlflow", "wandb", "xdist"), ("tests/sharing/test_exporters.py",)),
+    "clients": Group(
+        ("baseline", "hypothesis", "mlflow", "push", "tensorboard", "wandb", "xdist"),
+        ("tests/sharing/test_exporters.py",),
+    ),
     "servers": Group(
         ("baseline", "http", "hypothesis", "openai", "serve", "xdist"),
         ("tests/serving", "tests/models/openai", "tests/models/test_predictions_v1.py"),

@@ -1,12 +1,15 @@
 import hashlib
 import importlib.util
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.version import Version
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, PlayedAudio
 from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.models.hf.families import SINCE
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 
 
@@ -56,6 +59,9 @@ def built(tmp_path_factory):
     made = {}
 
     def build(name, **options):
+        type_ = name.replace("qwen25", "qwen2_5").replace("qwen3_omni", "qwen3_omni_moe")
+        if Version(version("transformers")) < Version(since := SINCE.get(type_, "0")):
+            pytest.skip(f"{name} needs transformers {since}")
         key = (name, *sorted(options.items()))
         if key not in made:
             if name == "voxtral":
@@ -113,7 +119,11 @@ def _build_tiny_qwen2audio(folder: Path) -> None:
     pieces.train_from_iterator(["Which digit is spoken? one two three"], trainer)
     # Right padding, so that the tests show that the adapter pads on the left whatever a checkpoint says.
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=pieces, pad_token="<|endoftext|>", eos_token="<|im_end|>", padding_side="right"
+        tokenizer_object=pieces,
+        pad_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        padding_side="right",
+        model_input_names=["input_ids", "attention_mask"],
     )
     processor = Qwen2AudioProcessor(WhisperFeatureExtractor(feature_size=32, chunk_length=1), tokenizer)
     processor.chat_template = (

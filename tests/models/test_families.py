@@ -8,7 +8,8 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.hf import families
-from pytest_audiobench.models.hf.families import FAMILIES, HEADS, Family
+from pytest_audiobench.models.hf import model as hf_model
+from pytest_audiobench.models.hf.families import FAMILIES, HEADS, SINCE, Family
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import SOMETHING_ELSE
 
@@ -489,11 +490,22 @@ def test_a_template_for_clap_has_one_place_for_the_option(template):
 
 def test_the_table_names_auto_classes_and_hooks_that_exist():
     transformers = pytest.importorskip("transformers")
-    for family in (*FAMILIES.values(), *HEADS.values()):
-        assert any(hasattr(transformers, name) for name in family.classes)
+    for name, family in (FAMILIES | HEADS).items():
+        assert name in SINCE or any(hasattr(transformers, kind) for kind in family.classes)
         assert family.hook("engine") is not None
         for name in ("processor", "render", "inputs"):
             assert getattr(family, name) is None or callable(family.hook(name))
+
+
+def test_a_family_that_the_installed_transformers_asks_wrongly_is_named_with_the_release_it_needs(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "config.json").write_text('{"model_type": "voxtral"}')
+    monkeypatch.setattr(hf_model, "version", lambda name: "5.13.0")
+    said = "'voxtral' models need transformers 5.16 or newer, and 5.13.0 is installed: pip install 'transformers>=5.16'"
+    assert HfModel(str(tmp_path)).missing_parts() == said
+    monkeypatch.setattr(hf_model, "version", lambda name: "5.16.0")
+    assert "transformers" not in HfModel(str(tmp_path)).missing_parts()
 
 
 def test_an_unproven_family_warns_when_it_is_loaded(built, tmp_path):

@@ -422,16 +422,9 @@ def whisper(folder: Path) -> None:
     )
 
     torch.manual_seed(0)
-    made = json.loads(bpe(()).to_str())["model"]
     end, languages = "<|endoftext|>", ("en", "de", "ja")
-    tokenizer = WhisperTokenizer(
-        vocab=made["vocab"],
-        merges=[tuple(pair) for pair in made["merges"]],
-        unk_token=end,
-        bos_token=end,
-        eos_token=end,
-        pad_token=end,
-    )
+    bpe(()).model.save(str(folder))
+    tokenizer = WhisperTokenizer.from_pretrained(folder, unk_token=end, bos_token=end, eos_token=end, pad_token=end)
     special = ["<|startoftranscript|>", *(f"<|{one}|>" for one in languages), "<|translate|>", "<|transcribe|>"]
     special += ["<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>"]
     tokenizer.add_tokens(special, special_tokens=True)
@@ -561,17 +554,11 @@ def whisper_classifier(folder: Path, labels=("hap", "sad", "ang", "neu")) -> Non
 
 
 def clap(folder: Path, fusion: bool = False) -> None:
-    from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, PreTrainedTokenizerFast
+    from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, RobertaTokenizerFast
 
     torch.manual_seed(0)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe(("<s>", "<pad>", "</s>", "<unk>")),
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        unk_token="<unk>",
-        model_max_length=77,
-    )
+    bpe(("<s>", "<pad>", "</s>", "<unk>")).model.save(str(folder))
+    tokenizer = RobertaTokenizerFast.from_pretrained(folder, model_max_length=77)
     extractor = ClapFeatureExtractor(truncation="fusion" if fusion else "rand_trunc", max_length_s=10)
     config = ClapConfig(
         text_config={

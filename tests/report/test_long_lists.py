@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_audiobench.report.page import html
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 MANY = 150
@@ -46,6 +51,16 @@ def test_a_long_list_holds_its_first_entries_and_counts_all(many: Path, opened: 
     assert len(set(names(page, "#verdicts"))) == 60
     for section in ("#verdicts", "#groups", "#details", "#failures", "#scorers"):
         assert re.search(r"60 of 15[01] ", page.locator(f"{section} output").inner_text())
+
+
+def test_much_data_is_deflated_and_the_page_inflates_it(runs: Any, opened: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(html, "_MOST_PLAIN", 1_000)
+    path = runs.page(runs.item(0, "eval-000", [RIGHT, WRONG]))
+    data = path.read_text().partition('id="data" type="application/json">')[2].partition("</script>")[0]
+    assert json.loads(zlib.decompress(base64.b64decode(data)))["evals"][0]["name"] == "eval-000"
+    one = opened(path, folded=True)
+    one.page.locator("#samples", has_text="eval-000").wait_for()
+    assert one.complaints == []
 
 
 def test_what_failed_stands_first_in_a_long_list(many: Path, opened: Any) -> None:

@@ -93,7 +93,7 @@ class ClapClassifier(Engine):
         inputs = extractor(list(clips), sampling_rate=self.setup.rate_hz, return_tensors="pt")
         # No clip is longer than the window here, yet a fusing extractor calls one of them long, at random.
         inputs["is_longer"] = torch.zeros_like(inputs["is_longer"])
-        return self.model.get_audio_features(**self.on_device(inputs)).pooler_output
+        return _pooled(self.model.get_audio_features(**self.on_device(inputs)))
 
     def _choice(self, request: Request, sound: Any) -> Response:
         near = torch.stack([self._text(self._template.format(name)) for name in _option_texts(request)]) @ sound
@@ -104,8 +104,13 @@ class ClapClassifier(Engine):
         if text not in self._texts:
             inputs = self.processor.tokenizer(text, return_tensors="pt", truncation=True)
             inputs.pop("token_type_ids", None)
-            self._texts[text] = self.model.get_text_features(**self.on_device(inputs)).pooler_output[0]
+            self._texts[text] = _pooled(self.model.get_text_features(**self.on_device(inputs)))[0]
         return self._texts[text]
+
+
+def _pooled(found: Any) -> Any:
+    # transformers 4 gives the tensor itself.
+    return getattr(found, "pooler_output", found)
 
 
 def choice_by_score(request: Request, scores: Sequence[float]) -> Response:

@@ -179,6 +179,11 @@ FAMILIES: Mapping[str, Family] = {
 }
 """The families by ``model_type`` of their ``config.json``."""
 
+SINCE: Mapping[str, str] = dict.fromkeys(
+    ("audioflamingo3", "qwen2_5_omni", "qwen2_5_omni_thinker", "qwen3_omni_moe", "voxtral"), "5.16"
+)
+"""The first release of transformers that asks a family rightly, where the oldest that the extra allows does not."""
+
 HEADS: Mapping[str, Family] = {
     "ForCTC": _CTC,
     "ForSequenceClassification": _CLASSES,

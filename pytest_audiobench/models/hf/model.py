@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from pytest_audiobench.models.hf.families import (
     FLAT,
     GENERATOR,
     OWN_TEMPLATE,
+    SINCE,
     Family,
     definition,
     family_of,
@@ -116,7 +118,20 @@ class HfModel:
     def missing_parts(self) -> str:
         """What asking lacks, with the remedy: a library, or a chat template that takes sound; "" for nothing."""
         libraries = {"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})}
-        return missing_library(libraries) or self._template_error()
+        return missing_library(libraries) or self._too_old() or self._template_error()
+
+    def _too_old(self) -> str:
+        """What is wrong with the installed transformers, where it lacks the family or asks it wrongly."""
+        type_ = str(self._checkpoint.config().get("model_type"))
+        if type_ not in SINCE or is_added(self._family):
+            return ""
+        from packaging.version import Version
+
+        since, here = SINCE[type_], version("transformers")
+        if Version(here) >= Version(since):
+            return ""
+        needs = f"{type_!r} models need transformers {since} or newer"
+        return f"{needs}, and {here} is installed: pip install 'transformers>={since}'"
 
     def _template_error(self) -> str:
         """What is wrong with the chat template, of a family whose prompts it makes."""

@@ -1,4 +1,10 @@
-  const data = JSON.parse(document.getElementById("data").textContent);
+  // Data that is not JSON is deflated, in base64.
+  async function inflated(text) {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+  }
+  const written = document.getElementById("data").textContent;
+  const data = JSON.parse(written.startsWith("eJ") ? await inflated(written) : written);
   const byId = (id) => document.getElementById(id);
   const SHORT = 600;
 

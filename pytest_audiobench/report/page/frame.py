@@ -81,7 +81,7 @@ PLOT = Library("vendor/plot.min.js", "vendor/plot.css")
 def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = REPORT) -> tuple[bytes, bytes]:
     """What stands before and after the JSON of the page's data; libraries are script elements before the page's own."""
     style = "".join(map(_resource, layout.styles))
-    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, layout.scripts))}}})();\n'
+    script = f'"use strict";\n(async () => {{\n{"".join(map(_resource, layout.scripts))}}})();\n'
     borrowed = [_resource(library.script) for library in libraries]
     styles = [style, *(_resource(library.style) for library in libraries if library.style)]
     parts = {

@@ -8,6 +8,8 @@ What only some runs have, such as perturbations, is imported by those alone.
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -49,6 +51,8 @@ _MOST_CURVES = 120
 """Curves on the page, of which each is some kilobytes; the leading metrics' come first."""
 _MOST_CELLS = 30_000
 """Cells of the grids of perturbations, of which each is some hundred bytes; the leading metrics' come first."""
+_MOST_PLAIN = 2_000_000
+"""Characters of the page's data that stand there as JSON; of many evals it is deflated, to a quarter or less."""
 _OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at")
 _OF_SHEET = ("model", "metric", "scorer", "unit", "low", "high")
 
@@ -106,12 +110,18 @@ def _page(
     yield frame[0]
     members = "".join(f',"{name}":{text}' for name, text in further.items())
     rest = f'{members},"samples":{encode(samples.index(sounds))}}}'
-    yield encoded(escaped_json(content[:-1] + rest))
+    yield _embedded(content[:-1] + rest)
     # What is not needed at once lies in elements of its own, so that it is not parsed at once.
     for attributes, text in (*samples.elements(), *sounds.elements()):
         yield f"</script>\n<script {attributes}>".encode()
         yield encoded(escaped_json(text))
     yield frame[1]
+
+
+def _embedded(data: str) -> bytes:
+    if len(data) <= _MOST_PLAIN:
+        return encoded(escaped_json(data))
+    return base64.b64encode(zlib.compress(encoded(data)))
 
 
 def _content(record: RunRecord, changes: Changes | None, words: Numbered) -> dict[str, Any]:
