@@ -325,7 +325,7 @@ def _targets(case: ReferenceCase) -> Rows:
     several = case.params.get("task_type") == "detection"
     said = [] if case.inputs.get("processed") == "" else [part for text, _ in rows for part in _parts(text, several)]
     true = [label for _, target in rows for label in _parts(target, several)]
-    # Texts that were processed before are labels; one more, lest a list of letters be taken for options.
+    # Texts that were processed before are labels; one more, so that a list of letters is not taken for options.
     choices = [*dict.fromkeys(label.strip() for label in (*true, *said) if label.strip()), _UNSAID]
     for number, (text, target) in enumerate(rows):
         references = [] if isinstance(target, str) else texts_of(target, "target")

@@ -164,7 +164,7 @@ class BatchExecutor:
         planned: Sequence[PlannedRequest],
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
-        """The response (or error) to every request, by key; ``batches`` of positions take the place of the plan."""
+        """The response (or error) to every request, by key; ``batches`` of positions replace the plan."""
         positions = [] if batches is None else [array("I", batch) for batch in batches]
         if self.handle.planned:
             positions = positions or planned_batches(planned, self.handle.limits)

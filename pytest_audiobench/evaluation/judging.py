@@ -29,7 +29,7 @@ _DIGITS = 12
 
 
 class Judged(NamedTuple):
-    """A protocol whose stages and scorers name the judges of the run, and what the reader must be told of it."""
+    """A protocol whose stages and scorers name the judges of the run, and what the reader must know of it."""
 
     protocol: Protocol
     warnings: Sequence[str] = ()

@@ -18,7 +18,7 @@ from pytest_audiobench.serving.audio_in import unpacked
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 
 INSTRUCTION = "Transcribe the speech."
-"""What a language model is told when it is sent a clip to transcribe; the words of our own transcription evals."""
+"""What a language model gets when it is sent a clip to transcribe; the words of our own transcription evals."""
 
 FORMATS = ("wav", "mp3", "flac")
 

@@ -1,4 +1,4 @@
-"""Does one part of the samples fail more often than all others, and does that hold up on samples kept aside?
+"""Does one part of the samples fail more often than all others, and does that hold up on samples held out?
 
 Clusters (a recording with all that was cut from it) are split, part by part, into a discovery and a holdout. In the
 discovery each part is compared with all others by a permutation test, adjusted over the parts by Benjamini and
@@ -96,7 +96,7 @@ class Finding(NamedTuple):
 
 
 def holdout_of(units: Sequence[Unit], seed: str) -> frozenset[str]:
-    """The clusters kept aside: of each part the first ``HOLDOUT`` of them (rounded) in the order of their draws.
+    """The clusters held out: of each part the first ``HOLDOUT`` of them (rounded) in the order of their draws.
 
     A cluster's draw is ``identity.seed(SALT, 1, seed, cluster)``, from SHA-256: it depends on nothing else.
     """

@@ -47,7 +47,7 @@ class Folders:
 def rebuilt_clip(recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, Path]]) -> Clip:
     """The clip that was played, where it can be made again here: the bundled audio and ``folders`` have its files.
 
-    Raises FatalError where a folder, a file or samples are not at hand, and where what is there is other audio.
+    Raises FatalError where a folder, a file or samples are not available, and where what is there is other audio.
     """
     named = {**dict.fromkeys(f"bundled/{task}" for task in get_args(Task)), **dict(folders)}
     places = Folders({name: folder or bundled_folder() for name, folder in named.items()})
