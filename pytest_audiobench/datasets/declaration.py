@@ -877,7 +877,7 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     if data.throughout and data.merge is None:
         mistakes.add(f"{place}, [data], throughout: it is of rows that 'merge' makes one; add that, or use 'where'")
     if ".parquet" in suffixes and any(join.partial for join in data.join.values()):
-        mistakes.add(f"{place}, [data.join], partial: rows of Parquet are not left out for want of another table's")
+        mistakes.add(f"{place}, [data.join], partial: rows of Parquet are not left out for lack of another table's")
     for folder, archive in data.archives.items():
         attempt("[data], archives", relative_path, (folder, archive))
     if data.audio_root is not None and ".parquet" in suffixes:

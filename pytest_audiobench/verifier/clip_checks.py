@@ -55,7 +55,7 @@ def rebuilt_clip(recorded: AudioRow, recipe: Any, folders: Sequence[tuple[str, P
         clip = clip_of(recorded.source if recipe is None else recipe, places.file)
     except LookupError as file:
         name = str(file.args[0]).partition(":")[0]
-        raise FatalError(f"{file.args[0]} is not at hand: say where {name} lies by --data {name}=FOLDER") from None
+        raise FatalError(f"{file.args[0]} is not available: say where {name} lies by --data {name}=FOLDER") from None
     except ValueError as error:
         raise FatalError(f"the recipe of {recorded.source} cannot be read: {error}") from None
     if _has_array(clip):
