@@ -333,7 +333,7 @@ def _targets(case: ReferenceCase) -> Rows:
 
 
 def _raw_text(case: ReferenceCase) -> Rows:
-    """An answer to be put to the labels of the last step that reads it."""
+    """An answer to be matched with the labels of the last step that reads it."""
     *_, (_, settings) = list_of(_input(case, "cleaners"), "cleaners")
     labels = texts_of(settings["labels"], "labels")
     yield row(0, text_of(_input(case, "raw"), "raw"), labels[0], choices=labels)

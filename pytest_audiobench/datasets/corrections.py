@@ -23,7 +23,7 @@ CORRECTED = "corrected"
 
 _FIELDS = ("id", "reason", "reference", "eval")
 _REMARKS = ("published", "models", "strength")
-"""Columns of an audit's files that say what somebody who listens wants to know."""
+"""Columns of an audit's files that say what a listener needs."""
 _NAMED = 20
 
 

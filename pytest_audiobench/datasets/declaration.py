@@ -288,7 +288,7 @@ class Withheld(Record, kw_only=True, frozen=True):
     parameters: Annotated[dict[str, Texts], Meta(min_length=1)]
     """Further values of parameters: those whose answers are withheld."""
     prediction: Texts
-    """The key, or several, that is put to each row as it was published."""
+    """The key, or several, that is matched with each row as it was published."""
     format: Literal["json", "jsonl"] = "json"
 
 

@@ -48,7 +48,7 @@ _TASK = "task"
 def declared_loader(path: Path) -> Callable[..., Dataset]:
     """What makes the data sets of a file. It takes the file's parameters, and before them the task where it has some.
 
-    A parameter that is left out stands for all its values. Raises UsageError with all that is wrong with the file.
+    A parameter that is left out takes all its values. Raises UsageError with all that is wrong with the file.
     """
     tasks: Mapping[str, Declaration] = read_declarations(path)
     suite = path.name.partition(".")[0]

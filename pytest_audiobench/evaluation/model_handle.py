@@ -79,7 +79,7 @@ class ModelHandle:
     @property
     def is_mere_name(self) -> bool:
         """Whether its identity would be the same with other weights, so that its earlier answers prove nothing."""
-        _ = self.fingerprint  # what a server says of itself is known once it was asked
+        _ = self.fingerprint  # what a server says about itself is known once it was asked
         return bool(getattr(self._model, "is_mere_name", False))
 
     @property

@@ -79,7 +79,7 @@ class Registration:
     def family(self, name: str, family: Family) -> None:
         """Make ``hf:`` load checkpoints of the model type or architecture ``name`` as ``family`` says.
 
-        It goes before a family of this package.
+        It takes precedence over a family of this package.
         """
         from pytest_audiobench.models.hf.families import register_family
 

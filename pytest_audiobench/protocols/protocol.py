@@ -1,4 +1,4 @@
-"""What an answer means: how a sample is put to a model, and how the answer is read and scored."""
+"""What an answer means: how a model is asked about a sample, and how the answer is read and scored."""
 
 from __future__ import annotations
 

@@ -698,7 +698,7 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     is_mere_name: bool = False
     """Whether its fingerprint would be the same with other weights."""
     note: str = ""
-    """What its user says of it, such as the checkpoint behind a server."""
+    """What its user says about it, such as the checkpoint behind a server."""
 
 
 class RuntimeRecord(Record, frozen=True):

@@ -87,7 +87,7 @@ class Changes:
 
 
 def changes(record: RunRecord) -> Changes | None:
-    """What the run's record says of its baseline; None where it was compared with none."""
+    """What the run's record says about its baseline; None where it was compared with none."""
     lines = [line for _, line in _lines(record.items)]
     if record.baseline is None and not lines:
         return None

@@ -67,7 +67,7 @@ def chat_question(body: Any, call: str, tasks: Tasks, speaks: bool = False) -> Q
 
 
 def speech_format(body: Any) -> str:
-    """How the answer's speech is to be encoded; "" where none is wanted. Raises SampleError for what cannot be had.
+    """How the answer's speech is to be encoded; "" where none is wanted. Raises SampleError for what is not available.
 
     The model has the voice that it has, whatever the name of the one that is asked for.
     """

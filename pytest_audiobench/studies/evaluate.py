@@ -116,7 +116,7 @@ class Evaluate:
         ``control`` only serves a comparison: no threshold covers it unless one names it (``eval = "test:name"``), and
         it is not pooled. ``scorers`` replace the protocol's own, the first as the headline: "all" takes every
         one that this machine has the parts for, with a warning of the others; "style" those that belong to the model's
-        :attr:`style` and the data set, for protocols that ask for reasoning; ``--ab-scorer`` goes before them.
+        :attr:`style` and the data set, for protocols that ask for reasoning; ``--ab-scorer`` takes precedence.
 
         Raises UsageError for a second evaluation without its own name, for sample ids that are not unique and for
         scorers that cannot be used; the test is skipped where the data is not on this machine (DataNotFound) or the

@@ -1,4 +1,4 @@
-"""How one request is put to an OpenAI-compatible server, how its reply is read, and what it costs."""
+"""How one request is sent to an OpenAI-compatible server, how its reply is read, and what it costs."""
 
 from __future__ import annotations
 
