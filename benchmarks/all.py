@@ -1,4 +1,4 @@
-"""Measure what ``docs/performance.json`` holds anew, and write the tables of ``docs/performance.md``.
+"""Measure the figures of ``docs/performance.json`` again, and write the tables of ``docs/performance.md``.
 
 Run ``python benchmarks/all.py [--only SCRIPT …] [-- ARGUMENT …]``, with arguments for the scripts. Each script is a
 process of its own, as if it were run by hand, and leaves its figures in the file that ``BENCHMARK_FIGURES`` names.

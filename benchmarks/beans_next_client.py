@@ -4,7 +4,7 @@ Run ``python benchmarks/beans_next_client.py --peer FOLDER [--python PATH] [--sa
 checkout of BEANS-Next and PATH a Python in which it, fastapi and uvicorn are installed (``FOLDER/.venv/bin/python`` or
 ``FOLDER/../venv/bin/python``). Without ``--peer`` there is nothing to measure, and the script says so.
 
-All read the same WAV files of 5 s at 16 kHz anew in each round and ask about each in batches as large as the server
+All read the same WAV files of 5 s at 16 kHz again in each round and ask about each in batches as large as the server
 takes. Theirs is what its runner does with a batch: ``model_request_to_wire_item`` for each sample, then
 ``HttpClient.generate``. Ours reads the clips of the next batch on a thread while ``ask`` waits for this one; a second
 row is the same with what a run adds to reading: every sample is checked to be a number, and what is played is digested.
@@ -36,7 +36,7 @@ AIM = 1.6
 
 
 class Round(NamedTuple):
-    """Seconds by the clock and of the client's processor."""
+    """Wall time and the client's CPU time in seconds."""
 
     wall_s: float
     cpu_s: float

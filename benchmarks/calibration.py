@@ -183,7 +183,7 @@ def _correct(values: npt.NDArray[np.generic]) -> list[Statistics]:
 
 
 def points(samples: int, differing: float) -> Callable[[Rng], Runs]:
-    """Scores between 0 and 1, of which a share are drawn anew and the others tie."""
+    """Scores between 0 and 1, of which a share are redrawn and the others tie."""
 
     def draw(rng: Rng) -> Runs:
         before = rng.beta(2.0, 1.0, samples)
@@ -239,7 +239,7 @@ def words(
 
 
 def classes(samples: int, rare: bool, flips: float = 0.02, clusters: int = 0) -> Callable[[Rng], Runs]:
-    """One label of ten a sample, the rarest 1 % of them where ``rare``; a share of answers is drawn anew."""
+    """One label of ten a sample, the rarest 1 % of them where ``rare``; a share of answers is redrawn."""
     labels = [f"label {place}" for place in range(10)]
     weights = 1.0 / np.arange(1, 11) ** (1.4 if rare else 0.0)
     made = {(t, s): label_statistics(labels, [labels[t]], [labels[s]]) for t in range(10) for s in range(10)}
@@ -261,7 +261,7 @@ def classes(samples: int, rare: bool, flips: float = 0.02, clusters: int = 0) ->
 
 
 def translations(samples: int, redone: float, clusters: int = 0) -> Callable[[Rng], Runs]:
-    """Sentences of 4 to 20 words, a fifth of which come out wrong; a share of answers is made anew."""
+    """Sentences of 4 to 20 words, a fifth of which come out wrong; a share of answers is made again."""
     pool = np.random.default_rng(5)
     vocabulary = np.array([f"w{number}" for number in range(200)])
     made: list[list[dict[str, float]]] = []
@@ -384,8 +384,8 @@ def _row(name: str, metric: str, margin: float, rates: Rates) -> str:
 
 
 HEADER = (
-    "| setting | metric | margin (points) | repetitions | alarms at 5 % | alarms at 0.208 % | 95 % interval holds | "
-    "95 % bound holds | no test |\n|---|---|---|---|---|---|---|---|---|"
+    "| setting | metric | margin (points) | repetitions | alarms at 5 % | alarms at 0.208 % | 95 % interval covers | "
+    "95 % bound covers | no test |\n|---|---|---|---|---|---|---|---|---|"
 )
 
 

@@ -4,7 +4,7 @@ Run ``python benchmarks/collecting.py [--files 100 200 300] [--rounds N]``. Decl
 of one to eight evals, every fifth file of two tasks, three protocols) lie in one folder. Beside them lie as many Python
 files with the same tests, parameters and markers, which the same pytest collects without this plugin; and one such file
 with all of them, which is the least that pytest can do. "Nothing known" is without pytest's cache, as in a fresh clone.
-Every command is run in turn, and other packages' plugins are left out. Differences of the processor's time are those
+Every command is run in turn, and other packages' plugins are left out. Differences of CPU time are those
 of the fastest of all rounds, for what else a machine does only adds to one. The limit is 0.3 s over pytest alone.
 """
 
@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; median (min to max)")
-    print(f"{'':43} {'by the clock':30} {'of the processor':30}")
+    print(f"{'':43} {'wall time':30} {'CPU time':30}")
     for files in given.files:
         with tempfile.TemporaryDirectory() as temporary:
             actions = actions_of(Path(temporary), files)

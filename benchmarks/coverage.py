@@ -351,7 +351,7 @@ def main(scenarios: Callable[[], Iterator[Scenario]] = everything, about: str = 
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--only", default="", help="scenarios whose form holds this word")
     args = parser.parse_args()
-    print("| form | data | n | printed | holds | width |\n| :-- | :-- | --: | --: | --: | --: |")
+    print("| form | data | n | printed | covers | width |\n| :-- | :-- | --: | --: | --: | --: |")
     for scenario in (one for one in scenarios() if args.only in one.form):
         for n in scenario.sizes:
             row = study(scenario, n, args.repetitions)

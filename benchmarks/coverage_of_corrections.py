@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=1000)
     repetitions = parser.parse_args().repetitions
-    print("| judge | labels | others | holds | normal | width, points | of the labels alone |")
+    print("| judge | labels | others | covers | normal | width, points | of the labels alone |")
     print(f"|{'---|' * 7}")
     for population in POPULATIONS:
         for labels in LABELS:

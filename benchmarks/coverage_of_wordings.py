@@ -21,7 +21,7 @@ Drawn = tuple[Floats, Floats, Floats]
 
 
 def answers(generator: np.random.Generator, samples: int, rates: Floats, alike: float) -> Drawn:
-    """Right and wrong answers: of a sample by its difficulty, but for some that each wording draws anew."""
+    """Right and wrong answers: of a sample by its difficulty, but for some that each wording draws again."""
     shared, own = generator.random((samples, 1)), generator.random((samples, len(rates)))
     right = np.where(generator.random((samples, 1)) < alike, shared, own) < rates
     return right.astype(np.float64), np.ones(right.shape), rates

@@ -4,7 +4,7 @@ Run ``python benchmarks/decoding.py [--rounds N] [--hours H]``. Clips of 30 s: 2
 both ways; ours also checks every sample, takes the digest of what is played, and stores what it read, but finds
 nothing that an earlier round stored. Limit: 1.1 times the peer. A recording of two hours: each way in a process of its
 own, the clip read, resampled and handed on in pieces of 30 s; the peer streams blocks through soxr and stores nothing.
-Limits: 10 s of the processor and 100 MB beyond what the process had before. ``--hours 0`` leaves it out.
+Limits: 10 s of CPU time and 100 MB beyond what the process had before. ``--hours 0`` leaves it out.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def short_clips(folder: Path, ending: str, rounds: int) -> None:
     for way, spent in taken.items():
         print(table_row(f"{ending}, {way}", spent, 1000 / FILES, "ms a clip"))
     ratios = [mine.cpu_s / other.cpu_s for mine, other in zip(*taken.values(), strict=True)]
-    print(f"  of the processor {statistics.median(ratios):.2f} times the peer ({min(ratios):.2f} to {max(ratios):.2f})")
+    print(f"  CPU time {statistics.median(ratios):.2f} times the peer ({min(ratios):.2f} to {max(ratios):.2f})")
 
 
 def long_recording(folder: Path, ending: str, hours: float, rounds: int) -> None:
@@ -112,7 +112,7 @@ def long_recording(folder: Path, ending: str, hours: float, rounds: int) -> None
         command = [sys.executable, "-c", LONG, str(folder), name, way]
         frames, cpu_s, before, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
         beyond_mb = float(peak) - float(before)
-        print(f"{ending}, {int(frames) / PLAYED_HZ / 3600:g} h, {way}: {float(cpu_s):.2f} s of the processor, ", end="")
+        print(f"{ending}, {int(frames) / PLAYED_HZ / 3600:g} h, {way}: {float(cpu_s):.2f} s of CPU time, ", end="")
         print(f"{beyond_mb:.0f} MB beyond {float(before):.0f}")
     (folder / name).unlink()
 

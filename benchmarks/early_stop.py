@@ -113,7 +113,7 @@ def _answers(rng: np.random.Generator, setting: Setting, loss: float) -> tuple[F
 
 
 def _transcripts(rng: np.random.Generator, setting: Setting, loss: float) -> tuple[Floats, Floats, list[int]]:
-    """A tenth of the words wrong, more or less by speaker; half of the sentences are transcribed anew, in which some
+    """A tenth of the words wrong, more or less by speaker; half of the sentences are transcribed again, in which some
     speakers lose more than others, and some win by three points what as many lose.
     """
     count = setting.samples // 20
@@ -122,8 +122,8 @@ def _transcripts(rng: np.random.Generator, setting: Setting, loss: float) -> tup
     rates = rng.beta(2.0, 18.0, count)
     shifts = rng.choice([-1.0, 1.0], count) * np.minimum(0.03, rates) + 2.0 * loss * rng.uniform(0.0, 2.0, count)
     errors = rng.binomial(words, rates[speakers])
-    anew = rng.binomial(words, np.minimum(1.0, rates + shifts)[speakers])
-    later = np.where(rng.random(setting.samples) < 0.5, anew, errors)
+    again = rng.binomial(words, np.minimum(1.0, rates + shifts)[speakers])
+    later = np.where(rng.random(setting.samples) < 0.5, again, errors)
     before, after = (np.stack([each, words], axis=1).astype(np.float64) for each in (errors, later))
     return before, after, speakers.tolist()
 

@@ -5,7 +5,7 @@ clips of four tracks, each asked about twice). ``evals/test_faithfulness.py`` is
 needs no other model: masks, noise, controls, injections, reasoning put back as it was and changed. No answer is known
 before. The time is that of the whole pytest process, its start, the hashing of the files and the report included.
 Beside it: how often a worker decoded a file, the largest worker and the controller, and the same for the baseline
-alone, which is what the workers' memory would be if it were flat. Limits: 60 s by the clock; each file decoded once a
+alone, which is what the workers' memory would be if it were flat. Limits: 60 s of wall time; each file decoded once a
 worker.
 """
 
@@ -138,7 +138,7 @@ def measure(about: str | None, files: Mapping[str, str], selections: Mapping[str
         largest = (statistics.median(getattr(one, name) for one in rounds) for name in ("worker_mb", "controller_mb"))
         print("  largest worker {:.0f} MB, controller {:.0f} MB".format(*largest))
     wall_s, cpu_s = (statistics.median(values) for values in zip(*(one.spent for one in rounds), strict=True))
-    print(f"{name}, share of the limit of {LIMIT_S:.0f} s: {wall_s / LIMIT_S:.2f} by the clock, ", end="")
+    print(f"{name}, share of the limit of {LIMIT_S:.0f} s: {wall_s / LIMIT_S:.2f} of wall time, ", end="")
     print(f"{cpu_s / LIMIT_S / WORKERS:.2f} of {WORKERS} processors")
 
 

@@ -1,6 +1,6 @@
 """Figures that were measured, in ``docs/performance.json``, and the tables of ``docs/performance.md`` that they make.
 
-``python benchmarks/figures.py`` writes those tables anew; ``benchmarks/all.py`` measures. A table stands between
+``python benchmarks/figures.py`` writes those tables again; ``benchmarks/all.py`` measures. A table stands between
 ``<!-- figures NAME -->`` and ``<!-- end of figures -->``, with NAME a script's, or ``limits`` for all that has one.
 Everything else on the page is written by hand.
 """
@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 FIGURES, PAGE = ROOT / "docs" / "performance.json", ROOT / "docs" / "performance.md"
 _TABLE = re.compile(r"(<!-- figures ([\w.-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
-_TIMES = ("of the processor", "by the clock")
+_TIMES = ("CPU time", "wall time")
 
 
 def read() -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def tables_of(page: str) -> list[str]:
 
 
 def _limits(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    # Of the processor where that was measured, which other work on the machine distorts least.
+    # CPU time where that was measured, which other work on the machine distorts least.
     yield "| promise | limit | median | min to max | n | share of the limit | measured |"
     yield "|---|---|---|---|---|---|---|"
     for entry in entries:
@@ -74,7 +74,7 @@ def _of_script(entry: Mapping[str, Any]) -> Iterator[str]:
     arguments = f" {' '.join(entry['arguments'])}" if entry["arguments"] else ""
     yield (
         f"`{entry['script']}.py{arguments}` on {entry['date']} at {entry['commit'] or 'no commit'}: "
-        f"{entry['machine']}; load {low:.1f} before and {high:.1f} behind, yardstick {sticks} s of the processor."
+        f"{entry['machine']}; load {low:.1f} before and {high:.1f} after, yardstick {sticks} s of CPU time."
     )
     yield ""
     times = [time for time in _TIMES if any(figure[time] for figure in entry["figures"])]

@@ -135,7 +135,7 @@ def main() -> None:
         run(folder, "one", "deaf")
         rounds = [one_round(folder, files) for _ in range(options.rounds)]
     print(f"{options.samples} samples, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; median (min to max)")
-    print(f"{'':43} {'by the clock':30} {'of the processor':30}")
+    print(f"{'':43} {'wall time':30} {'CPU time':30}")
     stages = {name: [one[name] for one in rounds] for name in rounds[0]}
     for name, found in stages.items():
         whole = name in ("yardstick", "one sample") or name.endswith("cached")

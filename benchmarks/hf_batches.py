@@ -345,11 +345,11 @@ def _compare(work: Work, repeat: int) -> None:
         times = first / statistics.median(walls)
         same = sum(a == b for a, b in zip(texts[0], said, strict=True))
         cpu_s = statistics.median(one.cpu_s for one in spent)
-        used = f"card busy {statistics.mean(share):.0f} %" if share else f"{cpu_s:.2f} s of the processor"
+        used = f"card busy {statistics.mean(share):.0f} %" if share else f"{cpu_s:.2f} s of CPU time"
         rates = [len(work.asks) / wall for wall in (statistics.median(walls), walls[-1], walls[0])]
         print(
             f"{name:44} {rates[0]:7.1f} samples/s ({rates[1]:.1f} to {rates[2]:.1f}), {times:5.2f} x "
-            f"({cpus[0] / cpu_s:.2f} of the processor's), {same} equal answers, {used}"
+            f"({cpus[0] / cpu_s:.2f} by CPU time), {same} equal answers, {used}"
         )
     if work.least is not None:
         print(f"wanted: the adapter as it comes at least {work.least:g} x the plain loop at batch 1")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Spent(NamedTuple):
-    """Seconds by the clock, and of the processor (all threads), which a busy machine distorts less."""
+    """Wall time and CPU time (all threads) in seconds, which a busy machine distorts less."""
 
     wall_s: float
     cpu_s: float
@@ -63,8 +63,8 @@ def keep(
 ) -> None:
     """Leave a figure for ``docs/performance.json``, where ``all.py`` asks for it; ``limit`` is in ``unit``."""
     times = {
-        "of the processor": [one.cpu_s for one in found] if cpu else [],
-        "by the clock": [one.wall_s for one in found],
+        "CPU time": [one.cpu_s for one in found] if cpu else [],
+        "wall time": [one.wall_s for one in found],
     }
     spreads = {
         time: [round(scale * each, 6) for each in (statistics.median(seconds), min(seconds), max(seconds))]
@@ -88,7 +88,7 @@ def _leave(row: Mapping[str, object]) -> None:
 
 
 def table_row(name: str, found: Sequence[Spent], scale: float, unit: str) -> str:
-    """Medians with their range, by the clock and of the processor; ``scale`` turns seconds into ``unit``."""
+    """Medians with their range, wall time and CPU time; ``scale`` turns seconds into ``unit``."""
     cells = []
     for field in Spent._fields:
         values = [scale * getattr(one, field) for one in found]
@@ -99,7 +99,7 @@ def table_row(name: str, found: Sequence[Spent], scale: float, unit: str) -> str
 def ratios(name: str, found: Sequence[Spent], limit_s: float) -> str:
     """The medians in units of their limit: below 1 is within."""
     wall, cpu = (statistics.median(getattr(one, field) for one in found) / limit_s for field in Spent._fields)
-    return f"{name}, share of the limit: {wall:.2f} by the clock, {cpu:.2f} of the processor"
+    return f"{name}, share of the limit: {wall:.2f} wall time, {cpu:.2f} CPU time"
 
 
 def _spent(action: Callable[[], object], who: int) -> Spent:

@@ -84,7 +84,7 @@ def main() -> None:
             f"{name:22} {statistics.median(found):7.0f} a second ({min(found):.0f} to {max(found):.0f})  n={len(found)}"
         )
     own, peer = (statistics.median(rates[name]) for name in ("rendered (processor)", "plain loop"))
-    print(f"share of the limit of {LIMIT_A_SECOND} a second: {LIMIT_A_SECOND / own:.2f} of the processor")
+    print(f"share of the limit of {LIMIT_A_SECOND} a second: {LIMIT_A_SECOND / own:.2f}, CPU time")
     print(f"time beside the plain loop: {peer / own:.2f}; largest difference of a sample from it: {difference:.1e}")
 
 

@@ -3,7 +3,7 @@
 Run ``python benchmarks/robustness.py [--data FOLDER] [--rounds N]`` where SAKURA lies; model and figures are those of
 ``faithfulness.py``. Each of eight slices (four tracks of 100 clips, each asked about twice) is asked as it is, in four
 orders of its options, by its text alone, by three fragments of each clip, and in three wordings; lift and the worst
-order are required. Limits: 60 s by the clock; each file decoded once a worker.
+order are required. Limits: 60 s of wall time; each file decoded once a worker.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def stage(name: str, folder: Path, rows: int, clips: int) -> int:
         make_clips(folder / "clips.parquet", clips, 100, noises(8000))
         make_clips(folder / "shard.parquet", clips // 2, 100, long_noises())
         make_clips(folder / "shard-one.parquet", clips // 2, clips // 2, long_noises())
-        time.sleep(SETTLE_S)  # what changed just now might change unseen, and is read anew each time
+        time.sleep(SETTLE_S)  # what changed just now might change unseen, and is read again each time
         return rows + clips
     if name in ("rows", "where"):
         where = {"part": 7} if name == "where" else None

@@ -1,7 +1,7 @@
 """What many samples cost: distinct questions about 200 short files, asked of a model that answers at once.
 
 Run ``python benchmarks/scale.py [--samples N N] [--phases first cached verify compare load score]``. Each phase is a
-process of its own; printed are its seconds of the processor and its peak of resident memory, for each N and as a slope
+process of its own; printed are its CPU time in seconds and its peak of resident memory, for each N and as a slope
 between the first and the last. ``--folder`` keeps what was made, so that phases can be measured again.
 
 - first: no answer is known; cached: every one is;
@@ -33,7 +33,7 @@ _LOAD = "import sys; from pytest_audiobench import load_run; print(sum(1 for _ i
 
 
 class Cost(NamedTuple):
-    """Of one process: seconds of the processor, MB of its peak, seconds by the clock."""
+    """Of one process: CPU time in seconds, peak in MB, wall time in seconds."""
 
     cpu_s: float
     peak_mb: float

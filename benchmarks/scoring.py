@@ -177,11 +177,11 @@ def choices(count: int, rounds: int) -> None:
 
 
 def row(name: str, spent: Sequence[Spent], count: int, unit: str) -> float:
-    """Prints the median rate with its range by the clock, and the median of the processor; returns the former."""
+    """Prints the median rate with its range in wall time, and the median in CPU time; returns the former."""
     rates = sorted(count / one.wall_s for one in spent)
     cpu = count / statistics.median(one.cpu_s for one in spent)
     middle = statistics.median(rates)
-    print(f"{name:34} {middle:10,.0f} {unit} ({rates[0]:,.0f} to {rates[-1]:,.0f}); of the processor {cpu:,.0f}")
+    print(f"{name:34} {middle:10,.0f} {unit} ({rates[0]:,.0f} to {rates[-1]:,.0f}); CPU time {cpu:,.0f}")
     return middle
 
 

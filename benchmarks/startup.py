@@ -90,7 +90,7 @@ def main() -> None:
     limits = {f"{name}, over bare pytest": limit for name, (_, limit) in over_bare.items()}
     limits |= {name: limit for name, (_, limit) in added.items()}
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; median (min to max)")
-    print(f"{'':43} {'by the clock':30} {'of the processor':30}")
+    print(f"{'':43} {'wall time':30} {'CPU time':30}")
     print(table_row("yardstick", sticks, 1000, "ms"))
     for name, times in found.items():
         print(table_row(name, times, 1000, "ms"))

@@ -29,5 +29,5 @@ def test_pack(evaluate, pack):
 
 
 def test_mix(evaluate):
-    """Mixtures of one's own: ``--ab-mix="siren+rain@-6"``, or a file of recipes."""
+    """Your own mixtures: ``--ab-mix="siren+rain@-6"``, or a file of recipes."""
     evaluate(dataset("sound_id", "demo", "custom"), probes())

@@ -20,7 +20,7 @@ OPENING = """# API reference
 
 What `pytest_audiobench` and `pytest_audiobench.ext` offer; every other module is private, and changes without notice.
 `python -m tests.reference` draws these pages from the docstrings. Beside them: how evals are
-[written](../writing-evals.md), what a [package of one's own](../extending.md#an-extension-as-a-package) is made of,
+[written](../writing-evals.md), what [your own package](../extending.md#an-extension-as-a-package) is made of,
 what every [scorer](../scorers/README.md) does, all [options](../options.md), and the JSON Schemas of
 [run.json](../run.schema.json) and of a [submission](../submission.schema.json).
 
@@ -32,7 +32,7 @@ PAGES = {
     "tests": ("For tests", "`from pytest_audiobench import …`: what a test file needs.", ()),
     "models": (
         "Models",
-        "`from pytest_audiobench.ext import …`: a model of one's own, what it is asked, how it is served.",
+        "`from pytest_audiobench.ext import …`: your own model, what it is asked, how it is served.",
         ("models", "serving", "training"),
     ),
     "data": (

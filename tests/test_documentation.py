@@ -1,5 +1,6 @@
 """The documentation names what there is: linked pages and headings, imported names, source files, options."""
 
+import argparse
 import ast
 import importlib
 import json
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench.cli import main
+from pytest_audiobench.cli import main, parsers
 from pytest_audiobench.plugin.options import _FLAGS, _LISTS, _VALUES
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +81,33 @@ def test_what_examples_import_is_there(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if page != HISTORY])
 def test_options_that_are_named_exist(page):
     assert set(re.findall(r"--ab-[a-z-]*[a-z]", (ROOT / page).read_text(encoding="utf-8"))) <= OPTIONS
+
+
+def options_of(parser):
+    """The options of a parser and of the verbs below it."""
+    found = set(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= {option for below in action.choices.values() for option in options_of(below)}
+    return found
+
+
+def test_options_of_our_commands_that_are_named_exist():
+    known = {verb: options_of(parser) for verb, parser in parsers()[1].items()}
+    checked, missing = 0, []
+    for page in PAGES:
+        if page == HISTORY:
+            continue
+        text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
+        for command in re.findall(r"(?:^(?:\$ )?|`)audiobench ([a-z][a-z-]*[^`\n#|]*)", text, re.MULTILINE):
+            verb, *words = command.split()
+            options = {
+                match[0] for word in words if (match := re.match(r"--(?!ab-)[a-z][a-z0-9-]*", word.lstrip("[(")))
+            }
+            checked += len(options)
+            missing += [(page, verb, option) for option in sorted(options - known.get(verb, set()))]
+    assert missing == []
+    assert checked > 200
 
 
 @pytest.mark.parametrize("page", PAGES)

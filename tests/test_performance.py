@@ -20,9 +20,9 @@ ENTRY = {
     "yardstick_s": [0.039, 0.042],
     "left_out": ["a peer: name it"],
     "figures": [
-        {"name": "fast", "unit": "ms", "n": 3, "limit": 4, "of the processor": [2, 1, 3], "by the clock": [5, 4, 6]},
-        {"name": "slow", "unit": "s", "n": 3, "limit": 1, "of the processor": None, "by the clock": [2.5, 2, 3000]},
-        {"name": "free", "unit": "s", "n": 3, "limit": None, "of the processor": [-0.01, -1, 1], "by the clock": None},
+        {"name": "fast", "unit": "ms", "n": 3, "limit": 4, "CPU time": [2, 1, 3], "wall time": [5, 4, 6]},
+        {"name": "slow", "unit": "s", "n": 3, "limit": 1, "CPU time": None, "wall time": [2.5, 2, 3000]},
+        {"name": "free", "unit": "s", "n": 3, "limit": None, "CPU time": [-0.01, -1, 1], "wall time": None},
     ],
 }
 
@@ -60,7 +60,7 @@ def test_every_entry_says_when_and_under_what_load_it_was_measured(figures: Any)
 def test_a_table_has_medians_with_their_range_and_says_what_was_left_out(figures: Any) -> None:
     page = figures.with_tables("<!-- figures made -->\nold\n<!-- end of figures -->\n", [ENTRY])
     assert "old" not in page
-    assert "`made.py --rounds=3` on 2026-11-23 at 0a8c7fd8: 2 cores; load 0.5 before and 1.2 behind" in page
+    assert "`made.py --rounds=3` on 2026-11-23 at 0a8c7fd8: 2 cores; load 0.5 before and 1.2 after" in page
     assert "| fast | 2 ms (1 to 3) | 5 ms (4 to 6) | 3 |" in page
     assert "| slow | – | 2.5 s (2 to 3,000) | 3 |" in page
     assert "| free | −0.01 s (−1 to 1) | – | 3 |" in page

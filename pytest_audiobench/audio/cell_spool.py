@@ -77,4 +77,4 @@ class CellSpool:
 
 
 SPOOL = CellSpool(4 << 30)
-"""An eval takes its clips in the order of their hashes: else the cells before each would be passed over again."""
+"""An eval takes its clips in the order of their hashes: else the cells before each would be skipped again."""

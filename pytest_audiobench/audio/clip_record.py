@@ -1,4 +1,4 @@
-"""The recipe of a clip as JSON values: what its key is rebuilt from where its files are at hand.
+"""The recipe of a clip as JSON values: what its key is rebuilt from where its files are available.
 
 A file is ``"NAME:path"``; other sources, and what is done to any, are objects. A plain file needs no recipe: its name
 says all.

@@ -61,7 +61,7 @@ def voice(name: str, rate_wpm: int) -> Voice:
         raise UsageError(f"rate_wpm={rate_wpm} is none that espeak-ng speaks at; give {SLOWEST_WPM} to {FASTEST_WPM}")
     match = _VOICE.fullmatch(name)
     variants = _places()[1] / "voices" / "!v"
-    # An unknown variant would be passed over in silence: the voice would be another than its name says.
+    # An unknown variant would be skipped silently: the voice would be another than its name says.
     if match is None or (match[1] and not (variants / match[1]).is_file()):
         raise _no_voice(name)
     return Voice(name, rate_wpm, release())

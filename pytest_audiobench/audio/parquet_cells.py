@@ -2,7 +2,7 @@
 
 A cell holds the bytes of an audio file, alone or as ``bytes`` of a struct (the Audio feature of Hugging Face's
 datasets: ``struct<bytes: binary, path: string>``), or a waveform: a list of floats, alone or as ``array`` of a struct.
-Parquet cannot be entered at a row: the rows of its group that stand before it are passed over, in that column alone, or
+Parquet cannot be entered at a row: the rows of its group that stand before it are skipped, in that column alone, or
 the cells of the group are put where they can be entered (:mod:`.cell_spool`).
 """
 

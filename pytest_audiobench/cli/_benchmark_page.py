@@ -87,7 +87,7 @@ def task_tables(file: Path) -> dict[str, tuple[Mapping[str, Any], Declaration]]:
 
 
 def file_source(file: Path) -> tuple[str, str]:
-    """What a file says of itself, before its tasks: title and citation; those of its first task where it says none."""
+    """What a file says about itself, before its tasks: title and citation; of its first task where it has none."""
     own, first = read_toml(file).get("source", {}), next(iter(read_declarations(file).values())).source
     return own.get("title") or first.title or "", own.get("citation") or first.citation or ""
 

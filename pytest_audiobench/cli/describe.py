@@ -316,7 +316,7 @@ def _in_short(name: str) -> str:
 
 
 def _about(code: object) -> str:
-    """The docstring for somebody who does not write code: without its marks, and without what it raises."""
+    """The docstring for those who do not write code: without its marks, and without what it raises."""
     return (inspect.getdoc(code) or "").replace("``", "").partition("Raises ")[0].strip()
 
 
@@ -381,7 +381,7 @@ def _scorer_text(family_name: str, scorer: Scorer) -> Iterator[str]:
 
 
 def model_kinds() -> dict[str, str]:
-    """The kinds of models, each with the first line of what its maker says of itself."""
+    """The kinds of models, each with the first line of what its maker says about itself."""
     from pytest_audiobench.models.registry import KINDS, factory_of
 
     return {name: " ".join(_about(factory_of(name)).partition("\n\n")[0].split()) for name in sorted(KINDS)}

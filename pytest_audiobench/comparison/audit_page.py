@@ -91,7 +91,7 @@ class _Sounds:
         except LookupError as error:
             self._elsewhere.setdefault(str(error.args[0]).partition(":")[0])
             return None
-        # Whatever a codec or a file system comes up with, an audit does not fail for want of a sound.
+        # Whatever a codec or a file system comes up with, an audit does not fail for lack of a sound.
         except Exception as error:
             self._failed.append(f"{recorded.source}: {error}")
             return None

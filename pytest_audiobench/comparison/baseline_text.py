@@ -30,7 +30,7 @@ _LEFT_OUT = {
 }
 
 _OTHER = {"data": "other data", "settings": "other settings"}
-"""What no sample's digests tell of."""
+"""What no sample's digests show."""
 
 
 def about(contents: Contents) -> list[str]:

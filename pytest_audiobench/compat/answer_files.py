@@ -79,7 +79,7 @@ class RecordedAnswer:
     figures: Mapping[str, Any] = field(default_factory=dict)
     """What the tool itself says of the whole eval, named as in ``own``; the same for all rows."""
     verdicts: Mapping[str, str] = field(default_factory=dict)
-    """What a judge said of the answer that the tool had asked, by the name of the judging that asks the same."""
+    """What a judge said about the answer that the tool had asked, by the name of the judging that asks the same."""
     scorer: str = ""
     """The scorer of the family that follows the tool's own rule; "" where none is known to."""
 

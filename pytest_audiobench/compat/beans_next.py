@@ -79,7 +79,7 @@ def fits(row: Mapping[str, Any]) -> bool:
 def read(file: Path, labels: Mapping[str, tuple[str, ...]] = _NOTHING, task_type: str = "") -> Iterator[RecordedRow]:
     """The answers of one file, task by task, each in the order of the file.
 
-    ``labels`` are lists by task id that take the place of declared ones, ``task_type`` is that of rows that name none.
+    ``labels`` are lists by task id that replace declared ones, ``task_type`` is that of rows that name none.
 
     A row with an error, or without a truth, is a sample whose asking failed. Raises UsageError for a row of another
     layout, for a sample that a task holds twice (a file that two runs were appended to), and for predictions that no

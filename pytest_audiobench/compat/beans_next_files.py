@@ -68,7 +68,7 @@ def write_files(folder: Path, rows: Iterator[RecordedRow], rules: Rules, judges:
     summaries: dict[str, Any] = {}
     for group in groups:
         place = folder if len(groups) == 1 else folder / task_id(group[0].model) / task_id(group[0].eval)
-        # Two that are told apart by other signs than letters and digits would be written over each other.
+        # Two that are distinguished by other signs than letters and digits would be written over each other.
         place.mkdir(parents=True, exist_ok=place == folder)
         for name, mean in _write_group(place, group, rules, judges).items():
             summaries[str((place / name).relative_to(folder))] = mean

@@ -190,7 +190,7 @@ def _paired_t(case: ReferenceCase) -> float:
 
 
 def _resampled(*columns: Sequence[float]) -> Sums:
-    """The first column's sum less the second's, over the third's."""
+    """The first column's sum minus the second's, over the third's."""
 
     def value(sums: Floats) -> Floats:
         quotient: Floats = (sums[:, 0] - sums[:, 1]) / sums[:, 2]

@@ -321,7 +321,7 @@ def _has_many_pairs(case: ReferenceCase) -> bool:
 
 
 def _mid_p(case: ReferenceCase) -> float:
-    """The exact p less the probability of the very outcome."""
+    """The exact p minus the probability of the very outcome."""
     from scipy.stats import binom
 
     (_, worse), (better, _) = case.inputs["table"]

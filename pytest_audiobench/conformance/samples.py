@@ -325,7 +325,7 @@ def _targets(case: ReferenceCase) -> Rows:
     several = case.params.get("task_type") == "detection"
     said = [] if case.inputs.get("processed") == "" else [part for text, _ in rows for part in _parts(text, several)]
     true = [label for _, target in rows for label in _parts(target, several)]
-    # Texts that were processed before are labels; one more, lest a list of letters be taken for options.
+    # Texts that were processed before are labels; one more, so that a list of letters is not taken for options.
     choices = [*dict.fromkeys(label.strip() for label in (*true, *said) if label.strip()), _UNSAID]
     for number, (text, target) in enumerate(rows):
         references = [] if isinstance(target, str) else texts_of(target, "target")
@@ -333,7 +333,7 @@ def _targets(case: ReferenceCase) -> Rows:
 
 
 def _raw_text(case: ReferenceCase) -> Rows:
-    """An answer to be put to the labels of the last step that reads it."""
+    """An answer to be matched with the labels of the last step that reads it."""
     *_, (_, settings) = list_of(_input(case, "cleaners"), "cleaners")
     labels = texts_of(settings["labels"], "labels")
     yield row(0, text_of(_input(case, "raw"), "raw"), labels[0], choices=labels)

@@ -53,7 +53,7 @@ def splits_in(path: str) -> set[str]:
 def class_rows(folder: Path, call: Callable[[str], str]) -> Iterator[tuple[str, Row]]:
     """A row for each audio file of the folders in ``folder``, whose names are the answers, in order of their paths.
 
-    Hidden entries and files that are not audio are passed over. ``call`` says how a folder inside it would be read.
+    Hidden entries and files that are not audio are skipped. ``call`` says how a folder inside it would be read.
     Raises UsageError with all that does not fit.
     """
     entries = _Entries(folder)

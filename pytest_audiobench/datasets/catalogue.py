@@ -61,7 +61,7 @@ def folder_names() -> set[str]:
 def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
     """The data set ``name``, with what its loader takes: ``dataset("sakura", "animal", hop="single")``.
 
-    A declared benchmark takes its parameters, of which one that is left out stands for all its values; a path names the
+    A declared benchmark takes its parameters, of which one that is left out takes all its values; a path names the
     file that declares it.
 
     Of this package are ``bundled`` (always there), ``air_bench``, ``common_voice``, ``esc50``, ``fleurs``,

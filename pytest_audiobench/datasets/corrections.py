@@ -23,7 +23,7 @@ CORRECTED = "corrected"
 
 _FIELDS = ("id", "reason", "reference", "eval")
 _REMARKS = ("published", "models", "strength")
-"""Columns of an audit's files that say what somebody who listens wants to know."""
+"""Columns of an audit's files that say what a listener needs."""
 _NAMED = 20
 
 
@@ -59,7 +59,7 @@ class Corrections:
 def read_corrections(file: Path, eval_: str) -> Corrections:
     """The corrections of the eval called ``eval_`` in a CSV, TSV or JSONL ``file``.
 
-    Rows whose ``eval`` is another are passed over. Raises UsageError, with the lines, for what is wrong: no row, no
+    Rows whose ``eval`` is another are skipped. Raises UsageError, with the lines, for what is wrong: no row, no
     reason, an id twice, an unknown column.
     """
     mistakes = Mistakes()

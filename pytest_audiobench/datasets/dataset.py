@@ -80,7 +80,7 @@ class Dataset:
 
     @property
     def unperturbed(self) -> str:
-        """The name of the data set that the perturbation was put upon."""
+        """The name of the data set that the perturbation was applied to."""
         return self.name if self.perturbation is None else self.name.removesuffix(f"+{self.perturbation.name}")
 
 

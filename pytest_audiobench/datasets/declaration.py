@@ -288,7 +288,7 @@ class Withheld(Record, kw_only=True, frozen=True):
     parameters: Annotated[dict[str, Texts], Meta(min_length=1)]
     """Further values of parameters: those whose answers are withheld."""
     prediction: Texts
-    """The key, or several, that is put to each row as it was published."""
+    """The key, or several, that is matched with each row as it was published."""
     format: Literal["json", "jsonl"] = "json"
 
 
@@ -877,7 +877,7 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     if data.throughout and data.merge is None:
         mistakes.add(f"{place}, [data], throughout: it is of rows that 'merge' makes one; add that, or use 'where'")
     if ".parquet" in suffixes and any(join.partial for join in data.join.values()):
-        mistakes.add(f"{place}, [data.join], partial: rows of Parquet are not left out for want of another table's")
+        mistakes.add(f"{place}, [data.join], partial: rows of Parquet are not left out for lack of another table's")
     for folder, archive in data.archives.items():
         attempt("[data], archives", relative_path, (folder, archive))
     if data.audio_root is not None and ".parquet" in suffixes:

@@ -48,7 +48,7 @@ _TASK = "task"
 def declared_loader(path: Path) -> Callable[..., Dataset]:
     """What makes the data sets of a file. It takes the file's parameters, and before them the task where it has some.
 
-    A parameter that is left out stands for all its values. Raises UsageError with all that is wrong with the file.
+    A parameter that is left out takes all its values. Raises UsageError with all that is wrong with the file.
     """
     tasks: Mapping[str, Declaration] = read_declarations(path)
     suite = path.name.partition(".")[0]
@@ -230,7 +230,7 @@ def _default(declared: Declaration, name: str) -> Sequence[str]:
 
 
 def check_libraries(declared: Declaration, given: Mapping[str, str], places: Places) -> None:
-    """Raises UsageError where the rows on this machine cannot be read for want of a library, DataNotFound for none."""
+    """Raises UsageError where the rows on this machine cannot be read for lack of a library, DataNotFound for none."""
     for case in declared.cases(given):
         if _there(declared, case, places)[2].endswith(".parquet"):
             from pytest_audiobench.audio.parquet_cells import check_pyarrow
@@ -251,7 +251,7 @@ def rows_bytes(declared: Declaration, given: Mapping[str, str], places: Places) 
 def _published_rows(
     declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows that are taken, as they were published but for audio in them, by their samples' ids."""
+    """The rows that are taken, as they were published except for audio in them, by their samples' ids."""
     for case in cases:
         layout, root, file = _there(declared, case, places)
         id_ = layout.template(layout.sample.id, case)

@@ -30,7 +30,7 @@ class Format(NamedTuple):
     file: Path
     """What the places of rows begin with."""
     rows: Callable[[speech.Refuse], Iterator[tuple[int, Row]]]
-    """What is wrong with a line is given to the function, and the line is passed over."""
+    """What is wrong with a line is given to the function, and the line is skipped."""
     audio: tuple[str, ...] = ("audio",)
     """The names of a sample's fields, where the caller gives none: the first that rows have."""
     answer: tuple[str, ...] = _TEXTS

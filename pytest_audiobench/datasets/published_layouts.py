@@ -234,7 +234,7 @@ class Entry:
 
 
 def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:
-    """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is passed over.
+    """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is skipped.
 
     An element, and what stands before the array, may each take ``most_bytes``: the file's length does not matter.
     Raises UsageError when the file cannot be read, is no such JSON, or holds more than that.

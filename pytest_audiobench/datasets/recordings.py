@@ -23,7 +23,7 @@ _MOST_CHOICES = 1 << 48
 def recordings(places: Places, name: str) -> tuple[Clip, ...]:
     """All audio files of the folder ``name`` (``--ab-data=name=FOLDER``) and its folders, in order of their paths.
 
-    Files are told by their names' endings; hidden ones, and folders behind symbolic links, are passed over. Nothing is
+    Files are recognised by their names' endings; hidden ones, and linked folders, are skipped. Nothing is
     opened. Raises DataNotFound where there is no such folder, UsageError for one without audio or of over 100,000
     files, and where a folder cannot be listed: other draws would be made of what is left.
     """

@@ -33,7 +33,7 @@ def captures_in(pattern: str) -> set[str]:
 def landmark(pattern: str) -> str:
     """What a folder must hold to be that of the data: of a pattern with names its fixed folders, where it has some.
 
-    So a folder that lacks the files within is a broken one, and not one that is passed over.
+    So a folder that lacks the files within is a broken one, and not one that is skipped.
     """
     if not captures_in(pattern):
         return pattern
@@ -42,7 +42,7 @@ def landmark(pattern: str) -> str:
 
 
 def row_files(root: Path, pattern: str) -> list[RowFile]:
-    """The files below ``root`` that match, in the order of their paths' parts; hidden ones are passed over.
+    """The files below ``root`` that match, in the order of their paths' parts; hidden ones are skipped.
 
     Raises UsageError with every folder that matches all but the last part and holds no file of it.
     """

@@ -267,7 +267,7 @@ def _table_entries(file: Path, data: Rows, table: TableFormat) -> Iterator[tuple
 
 
 def _line_entries(file: Path, line: re.Pattern[str], skip: re.Pattern[str] | None) -> Iterator[tuple[str, Entry]]:
-    """Lines of which the groups of ``line`` are the columns; blank ones are passed over, as are those of ``skip``."""
+    """Lines of which the groups of ``line`` are the columns; blank ones are skipped, as are those of ``skip``."""
     for number, text in lines_of_text(file):
         if not text.strip() or (skip is not None and skip.fullmatch(text)):
             continue

@@ -49,7 +49,7 @@ class Sample:
     doubt: str = ""
     """Why its answer may mean less than others', where something is known; samples are counted by it."""
     before: tuple[Clip, ...] | None = None
-    """The clips before the last perturbation, where one is put upon another."""
+    """The clips before the last perturbation, where one is applied after another."""
 
     @property
     def truths(self) -> tuple[str, ...]:

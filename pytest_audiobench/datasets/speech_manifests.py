@@ -1,7 +1,7 @@
 """Lists of recordings as speech toolkits write them: folders of Kaldi and ESPnet, lines of NeMo and of Lhotse.
 
 Every reader gives rows of plain values under the toolkit's own names, and the sound as a clip, cut where a row says
-when it begins and ends. A line that cannot be read is passed over after ``refuse``. Commands are refused, never run.
+when it begins and ends. A line that cannot be read is skipped after ``refuse``. Commands are refused, never run.
 
 Sources of the layouts: kaldi-asr.org/doc/data_prep.html; espnet, espnet/utils/io_utils.py; NVIDIA/NeMo,
 nemo/collections/common/parts/preprocessing/manifest.py; lhotse-speech/lhotse, lhotse/{serialization,audio/source}.py.

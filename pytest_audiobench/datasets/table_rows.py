@@ -33,7 +33,7 @@ _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def jsonl_rows(path: Path, refuse: Callable[[str], None] = _raise) -> Iterator[tuple[int, Row]]:
-    """One JSON object a line. Any other line is passed over after ``refuse``, which raises UsageError unless given.
+    """One JSON object a line. Any other line is skipped after ``refuse``, which raises UsageError unless given.
 
     Raises UsageError, with the line, for one after which nothing can be read: too long, or in another encoding.
     """
@@ -70,7 +70,7 @@ def csv_rows(
 ) -> Iterator[tuple[int, Row]]:
     """Comma-separated values under a header; every column that is not a field of a manifest is metadata.
 
-    A broken row is passed over after ``refuse``. A record may span lines inside quotes; with ``tabs`` between cells,
+    A broken row is skipped after ``refuse``. A record may span lines inside quotes; with ``tabs`` between cells,
     quotes are characters as any other. Raises UsageError, with the line, where nothing can be read: without a fit
     header, after a line too long or in another encoding.
     """

@@ -305,7 +305,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _insert(self, table: str, rows: Iterable[_Row]) -> None:
         first, second = _COLUMNS[table]
-        # In the place of whatever had the key: a damaged row, or an earlier failure.
+        # In place of whatever had the key: a damaged row, or an earlier failure.
         self._connection.executemany(
             f"INSERT OR REPLACE INTO {table} (key, {first}, {second}, run, created, digest) "
             "VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?)",
@@ -537,7 +537,7 @@ _TIME = struct.Struct("<d")
 
 
 def _digest(key: bytes, first: bytes, second: bytes, run: bytes, created: float) -> bytes:
-    """What tells a row from any other; empty for one that lacks something."""
+    """What distinguishes a row from any other; empty for one that lacks something."""
     try:
         return sha256(b"\0".join((key, first, second, run, _TIME.pack(created)))).digest()[:16]
     except (TypeError, struct.error):

@@ -155,7 +155,7 @@ class BatchExecutor:
         self.failed_canaries: list[SampleFailure] = []
         self.time = Time()
         self.asked: set[str] | None = None
-        """The keys of the requests that the model has answered, where somebody wants to know them."""
+        """The keys of the requests that the model has answered, where they are requested."""
         self._flights = BatchesInFlight(handle, self.time)
 
     def execute(
@@ -164,7 +164,7 @@ class BatchExecutor:
         planned: Sequence[PlannedRequest],
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
-        """The response (or error) to every request, by key; ``batches`` of positions take the place of the plan."""
+        """The response (or error) to every request, by key; ``batches`` of positions replace the plan."""
         positions = [] if batches is None else [array("I", batch) for batch in batches]
         if self.handle.planned:
             positions = positions or planned_batches(planned, self.handle.limits)
@@ -267,7 +267,7 @@ class BatchExecutor:
 
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
         batch_keys = tuple(keys[i] for i in positions)
-        # A planned batch is known or asked whole, so its first answer's key stands for all of it.
+        # A planned batch is known or asked whole, so its first answer's key identifies all of it.
         lock_keys = batch_keys[:1] if self.handle.planned else batch_keys
         return _Batch(tuple(requests[i] for i in positions), batch_keys, lock_keys)
 

@@ -46,9 +46,9 @@ class Time:
     full_batches: float = 0.0
     """How many they would be if each took up all the seconds that it may."""
     features_s: float = 0.0
-    """Within ``Model.ask``, making tensors of prompts and clips, where the model tells."""
+    """Within ``Model.ask``, making tensors of prompts and clips, where the model reports it."""
     generate_s: float = 0.0
-    """Within ``Model.ask``, generating tokens, where the model tells."""
+    """Within ``Model.ask``, generating tokens, where the model reports it."""
 
     def add_batch(self, durations_s: Sequence[float], limits: Limits) -> None:
         """Count a planned batch: every clip is filled up to the longest, or to the front end's own length."""
@@ -101,7 +101,7 @@ class BatchesInFlight:
         finally:
             self._ending = True
             while self._flights and kind is not None and issubclass(kind, Exception):
-                # The error that came first is the one to be told.
+                # The error that came first is the one that is reported.
                 with suppress(Exception):
                     self._land_next()
             for flight in self._flights:
@@ -201,7 +201,7 @@ class BatchesInFlight:
         given = responses if isinstance(responses, Sequence) else [responses]
         if strange := [type(each).__name__ for each in given if not isinstance(each, Response)]:
             raise FatalError(f"{self._handle.spec} gave {strange[0]}: ask must return a list of Response")
-        # Of batches that it has at once each gets the time since the one before it ended: together the clock's.
+        # Of batches that it has at once each gets the time since the one before it ended: together the wall time.
         wall_s = max(0.0, flight.ended_s - max(flight.begun_s, self._last_ended_s))
         self._last_ended_s = flight.ended_s
         self._failed_in_a_row = 0

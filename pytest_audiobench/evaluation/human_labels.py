@@ -1,4 +1,4 @@
-"""What people said of answers, read from a file, and put beside what judges say of them."""
+"""What people said about answers, read from a file, and put beside what judges say about them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SCALE = "scale of this layout"
 
 
 class HumanLabel(NamedTuple):
-    """What one person said of one answer."""
+    """What one person said about one answer."""
 
     id: str
     value: float

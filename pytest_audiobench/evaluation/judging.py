@@ -1,4 +1,4 @@
-"""A protocol's judgings put to the judges of a run: a stage and scorers for each, and how far they agree."""
+"""A protocol's judgings given to the judges of a run: a stage and scorers for each, and how far they agree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DIGITS = 12
 
 
 class Judged(NamedTuple):
-    """A protocol whose stages and scorers name the judges of the run, and what the reader must be told of it."""
+    """A protocol whose stages and scorers name the judges of the run, and what the reader must know of it."""
 
     protocol: Protocol
     warnings: Sequence[str] = ()
@@ -86,7 +86,7 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
 
 
 def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
-    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can; else raises UnsuitableModel."""
+    """``protocol`` with its rewriters' stages given to the first of ``judges`` that can, or UnsuitableModel."""
     if all(stage.role != "rewriter" for stage in protocol.stages):
         return protocol
     return replace(protocol, stages=tuple(_with_judge(stage, judges) for stage in protocol.stages))
@@ -138,7 +138,7 @@ def _without_absent(
 
 
 def check_judge(handle: ModelHandle) -> None:
-    """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all; of one that
+    """Raises UsageError for a model that cannot be asked about text alone, or is not available here at all; of one that
     is called as who hears spoken answers, for one that cannot be played them.
     """
     try:

@@ -79,7 +79,7 @@ class ModelHandle:
     @property
     def is_mere_name(self) -> bool:
         """Whether its identity would be the same with other weights, so that its earlier answers prove nothing."""
-        _ = self.fingerprint  # what a server says of itself is known once it was asked
+        _ = self.fingerprint  # what a server says about itself is known once it was asked
         return bool(getattr(self._model, "is_mere_name", False))
 
     @property
@@ -88,7 +88,7 @@ class ModelHandle:
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """What asking was spent on so far, where the model tells: ``features_s`` and ``generate_s``."""
+        """What asking was spent on so far, where the model reports it: ``features_s`` and ``generate_s``."""
         told = getattr(self._model, "seconds", None)
         return {name: told[name] for name in _SECONDS if name in told} if isinstance(told, Mapping) else {}
 
@@ -99,7 +99,7 @@ class ModelHandle:
 
     @property
     def peak_memory_bytes(self) -> int | None:
-        """The most memory that the model has held since it was loaded here, where it tells."""
+        """The most memory that the model has held since it was loaded here, where it reports it."""
         return getattr(self._model, "peak_memory_bytes", None) if self._loaded else self._peak_memory_bytes
 
     @cached_property
@@ -157,7 +157,7 @@ class ModelHandle:
 
     def close(self) -> None:
         if self._loaded:
-            # A model that made way for a judge is still to be told of.
+            # A model that made way for a judge is still to be reported.
             self._peak_memory_bytes, self._hearing = self.peak_memory_bytes, self.hearing
             self._model.close()
             self._loaded = False

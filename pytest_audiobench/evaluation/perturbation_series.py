@@ -67,7 +67,7 @@ def how_to_ask(metric: str) -> str:
 
 
 def unperturbed(dataset: str, perturbation: PerturbationRecord | None) -> str:
-    """The name of the data set that a perturbation was put upon."""
+    """The name of the data set that a perturbation was applied to."""
     return dataset if perturbation is None else dataset.removesuffix(f"+{perturbation.name}")
 
 

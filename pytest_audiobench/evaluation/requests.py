@@ -58,7 +58,7 @@ def request_context(model: str, task: str, settings: Mapping[str, str | int], ep
 
 
 def request_key(context: bytes, messages: object, heard: object, choices: Sequence[str]) -> str:
-    """The key of a request: ``messages`` as plain lists; ``heard`` the clips' keys, or what stands in for them."""
+    """The key of a request: ``messages`` as plain lists; ``heard`` the clips' keys, or what replaces them."""
     return hashlib.sha256(context + _encode([messages, heard, choices]).encode()).hexdigest()
 
 

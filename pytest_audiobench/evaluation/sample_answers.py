@@ -32,7 +32,7 @@ class SampleAnswers(NamedTuple):
     error: str | None
     """Why the sample could not be asked to its end."""
     verdicts: Mapping[str, Response] = NONE
-    """What judges and extractors said of the answer; one that could not be had carries its own error."""
+    """What judges and extractors said about the answer; one that could not be had carries its own error."""
     rewritten: Mapping[str, Response] = NONE
     """The texts of rewriters, without which the later stages could not be asked."""
     lasting: bool = False

@@ -210,7 +210,7 @@ def _clips(sample: Sample) -> tuple[Clip, ...]:
 
 
 def _first_recording(sample: Sample) -> tuple[Clip, ...]:
-    """Where one perturbation is put upon another."""
+    """Where one perturbation is applied after another."""
     return () if sample.recordings in (None, sample.before) else (sample.recordings or ())[:1]
 
 

@@ -10,7 +10,7 @@ from pytest_audiobench.evaluation.sample_answers import SampleAnswers
 
 
 class Timing(NamedTuple):
-    """One sample in one epoch, over all stages; None for what the model does not tell."""
+    """One sample in one epoch, over all stages; None for what the model does not report."""
 
     turn: int
     """In which turn it was asked, from 0: requests of one turn are near in time."""

@@ -94,7 +94,7 @@ def _whole(pattern: str) -> str:
 
 
 def check_paths(paths: Iterable[str], where: str) -> None:
-    """Raises FatalError for names that no folder of this machine should get from a stranger."""
+    """Raises FatalError for names that no folder of this machine should get from outside."""
     folded: dict[str, str] = {}
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""Stanford's two jars for SPICE: fetched once, and held to the digests of that first fetch from then on."""
+"""Stanford's two jars for SPICE: fetched once, and checked against the digests of that first fetch from then on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What samples with labels tell of a list of labels: how often each was true, was said, and both.
+"""What samples with labels show of a list of labels: how often each was true, was said, and both.
 
 A sample's statistics are sparse: ``labels`` (the list's length), ``label_list`` (the list's own number, so that two
 lists are never mixed), ``true_3`` and ``said_5`` for the places in the sorted list, ``said_other`` for labels beyond

@@ -52,7 +52,7 @@ def span(unit: str) -> float:
 
 
 Statistics: TypeAlias = Mapping[str, float]
-"""What a scorer's ``score`` makes of one answer, by name: ``{"correct": 1}``.
+"""A scorer's statistics of one answer, by name: ``{"correct": 1}``.
 
 Those of a part of the sample are named ``reward@type=speech``: metrics that can be made of them are given by part, too.
 """

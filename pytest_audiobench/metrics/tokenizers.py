@@ -1,7 +1,7 @@
 """sacrebleu's tokenizers: what each needs on this machine, and what names it in a signature.
 
 Nothing is downloaded. The two SentencePiece models are files that the user has: sacrebleu would fetch them by itself at
-first use, and checks nothing, so that another file of that name would move every score in silence.
+first use, and checks nothing, so that another file of that name would change every score silently.
 """
 
 from __future__ import annotations

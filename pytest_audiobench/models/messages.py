@@ -51,7 +51,7 @@ class Message(NamedTuple):
     """One turn: text parts and audio slots in order."""
 
     role: Literal["system", "user", "assistant"]
-    """Who speaks."""
+    """Whose turn it is."""
     parts: tuple[str | AudioSlot, ...]
     """Texts, and the places of clips among them."""
 
@@ -85,7 +85,7 @@ class Request:
     task: Task
     """This and ``choices`` repeat what the messages say, for listeners that are not language models."""
     messages: tuple[Message, ...]
-    """What is said to the model, in turns."""
+    """The conversation, in turns."""
     clips: tuple[Clip, ...]
     """Those that the slots of the messages number, from 0."""
     choices: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class Output:
     finish: Finish = "stop"
     """"length" when the limit of tokens cut it."""
     score: float | None = None
-    """What the model thinks of it, where it tells."""
+    """The model's own score of it, where it reports one."""
 
     @property
     def text(self) -> str:
@@ -159,13 +159,13 @@ class Response:
     usage: Mapping[str, int] = field(default_factory=dict)
     """Tokens by kind, as servers count them, such as "prompt_tokens"."""
     latency_s: float | None = None
-    """From the sending of this one request to its whole answer, where the model can tell."""
+    """Seconds from sending this request to its whole answer, where the model reports it."""
     truncated_s: tuple[float, ...] = ()
     """How much of each clip's end the model's window cut off; empty when nothing was."""
     error: str | None = None
     """Why this one sample could not be answered, in a sentence; None where it was."""
     first_token_s: float | None = None
-    """From the sending of this one request to its answer's first token, where the model can tell."""
+    """Seconds from sending this request to the first token, where the model reports it."""
     share_s: float | None = None
     """The batch's seconds over its answers, set by whoever asks: shares add up, latencies of a batch do not."""
     lasting: bool = False
@@ -173,7 +173,7 @@ class Response:
     sounds: tuple[Sound, ...] = ()
     """What the outputs' parts of kind "audio" stand for."""
     first_audio_s: float | None = None
-    """From the sending of this one request to the first of its answer's audio, where the model can tell."""
+    """Seconds from sending this request to the first audio of the answer, where the model reports it."""
 
     @property
     def text(self) -> str:
@@ -188,7 +188,7 @@ class Response:
 
     @property
     def sound(self) -> Sound | None:
-        """The first output's audio; None where it has none, or where that is not at hand."""
+        """The first output's audio; None where it has none, or where that is not available."""
         return next((sound for sound in self.sounds if sound.digest == self.audio), None)
 
     @property

@@ -104,7 +104,7 @@ class Model(Protocol):
     """Where it runs, such as "cuda:0", "cpu" or a URL."""
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Digests and names that tell this model from any other: weights, tokenizer, dtype, front end.
+        """Digests and names that distinguish this model from any other: weights, tokenizer, dtype, front end.
 
         Raises UsageError when the model cannot be what the spec says (a missing folder, no safetensors).
         """

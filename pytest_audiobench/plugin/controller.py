@@ -53,7 +53,7 @@ class Controller:
         self.collected = Announcement()
         """The last process's: all but the evals is the same in each."""
         self.plan: Sequence[str] = ()
-        """What is to be asked of each model, as workers were told."""
+        """What is to be asked of each model, as sent to the workers."""
         self._unsaid = True
         """Whether these lines wait until xdist has ended its own, on which it counts workers and tests."""
         self.planned: dict[str, Planned] = {}

@@ -97,7 +97,7 @@ class DeclaredTask(NamedTuple):
 
 
 class DeclarativeFile(pytest.Module):
-    """Collected as a module with a test function for each task, so that fixtures, models and ``-k`` work as ever."""
+    """Collected as a module with a test function for each task, so that fixtures, models and ``-k`` work as usual."""
 
     def _getobj(self) -> ModuleType:
         module = ModuleType(self.name)

@@ -197,7 +197,7 @@ class DrawnEvaluations:
 
     @contextmanager
     def settled(self) -> Iterator[None]:
-        """Let hypothesis try its draws, then settle the test by the one that stands for all."""
+        """Let hypothesis try its draws, then settle the test by the one that represents all."""
         __tracebackhide__ = True
         plugins = self._item.config.pluginmanager
         plugins.register(self._comparison)

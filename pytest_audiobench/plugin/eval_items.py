@@ -62,7 +62,7 @@ DECLARED: pytest.StashKey[DeclaredEval] = pytest.StashKey()
 
 
 def is_eval(item: pytest.Item) -> bool:
-    """Whether the item uses this plugin's ``evaluate`` (a stranger's fixture of that name does not count)."""
+    """Whether the item uses this plugin's ``evaluate`` (another plugin's fixture of that name does not count)."""
     return _FIXTURE in getattr(item, "fixturenames", ())
 
 
@@ -108,7 +108,7 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
 
 def named_evals(items: Sequence[pytest.Item], names: Iterable[str]) -> list[str]:
     """The evals of ``items`` that ``names`` stand for: those of a named suite or of a file, or one by its own name, in
-    which ``_`` may stand for all signs between words (``beans_zero_call_type`` for ``beans_zero/call_type``).
+    which ``_`` may replace all signs between words (``beans_zero_call_type`` for ``beans_zero/call_type``).
 
     Raises UsageError with every name that nothing has.
     """

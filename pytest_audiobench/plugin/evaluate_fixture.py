@@ -504,7 +504,7 @@ class Evaluator:
 
         With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made again with these options in place of its
         own. Returns one list in hash order for each copy that the perturbation asks; nothing, and a warning that says
-        why, where the model cannot be had with these options. Answers are kept in the store; askings that fail count
+        why, where the model is not available with these options. Answers are kept in the store; askings that fail count
         towards ``--ab-max-errors``.
         """
         evaluation = next(evaluation for evaluation in self._evaluations if evaluation.result is result)

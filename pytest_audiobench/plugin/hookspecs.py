@@ -79,7 +79,7 @@ class Registration:
     def family(self, name: str, family: Family) -> None:
         """Make ``hf:`` load checkpoints of the model type or architecture ``name`` as ``family`` says.
 
-        It goes before a family of this package.
+        It takes precedence over a family of this package.
         """
         from pytest_audiobench.models.hf.families import register_family
 
@@ -136,7 +136,7 @@ class Extension:
     """What a package's entry point in the group ``pytest_audiobench.extensions`` names.
 
     ``contract`` is the version of ``pytest_audiobench.ext`` that it is written for, a number: one for another version
-    is left out, and whoever asks for a name that is not there is told so. ``register`` is called once in a process,
+    is left out, and a name that is not there is an error. ``register`` is called once in a process,
     when a run or a command asks for a name that this package does not have.
     """
 

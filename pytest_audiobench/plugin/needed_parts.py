@@ -123,7 +123,7 @@ def _wanted(root: str, items: Sequence[pytest.Item]) -> str:
 
 def _is_there(places: Places, item: pytest.Item) -> bool:
     """Whether the eval has data and is not skipped. Raises UsageError for a manifest that is not there, and for data
-    that cannot be read for want of a library.
+    that cannot be read for lack of a library.
     """
     if text := lacking_manifest(item):
         raise UsageError(text)

@@ -110,7 +110,7 @@ class EvalSession:
 
     @cached_property
     def human_labels(self) -> HumanLabels | None:
-        """What people said of answers. Raises UsageError for a file with mistakes, and where nothing is judged."""
+        """What people said about answers. Raises UsageError for a file with mistakes, and where nothing is judged."""
         options = self.options
         if not options.human_labels:
             if options.human_kappa is not None:

@@ -28,7 +28,7 @@ RUN_FILE: pytest.StashKey[list[str]] = pytest.StashKey()
 """On config: lines about the run file of ``--ab-config``, the first of which says what it gave."""
 
 DESELECTED: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
-"""On config: what was deselected, as pytest was told."""
+"""On config: what was deselected, by pytest's options."""
 
 THRESHOLDS: pytest.StashKey[tuple[int, int, int]] = pytest.StashKey()
 """On config: those of the garbage collector before evals were collected."""

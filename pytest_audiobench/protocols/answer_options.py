@@ -47,7 +47,7 @@ def options_of(choices: tuple[str, ...]) -> Options:
 class Options:
     """What finding the options in a text needs, made once for a list of choices.
 
-    Options with equal texts are one option: the first one's letter stands for all.
+    Options with equal texts are one option: the first one's letter is that of all.
     """
 
     def __init__(self, choices: tuple[str, ...]) -> None:

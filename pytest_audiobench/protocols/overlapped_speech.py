@@ -1,4 +1,4 @@
-"""Several people at once, the words of each wanted."""
+"""Overlapped speech: the words of each of several talkers."""
 
 from __future__ import annotations
 

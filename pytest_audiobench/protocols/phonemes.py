@@ -1,4 +1,4 @@
-"""One clip, its phones wanted."""
+"""The phones of one clip."""
 
 from __future__ import annotations
 

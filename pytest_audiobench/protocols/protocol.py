@@ -1,4 +1,4 @@
-"""What an answer means: how a sample is put to a model, and how the answer is read and scored."""
+"""What an answer means: how a model is asked about a sample, and how the answer is read and scored."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Stage:
     render: Callable[[Sample, Earlier], tuple[Message, ...]]
     """The messages, from the sample and the earlier responses of the subject and of rewriters.
 
-    What a judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages`
-    hands them the sample without references, and of its metadata only ``fields``.
+    No prompt has the reply of a judge or an extractor. Only a judge may know the answer: :meth:`messages`
+    gives others the sample without references, and of its metadata only ``fields``.
     """
     task: Task = "open"
     """What listeners that are not language models do."""
@@ -105,7 +105,7 @@ class Stage:
     role: Role = "subject"
     """Who is asked."""
     fields: tuple[str, ...] = ()
-    """The metadata that ``render`` may see; whoever names a field vouches that it does not hold the answer."""
+    """The metadata that ``render`` may see; a named field must not contain the answer."""
     judge: str = ""
     """The alias of the judge, extractor or rewriter that is asked."""
     wording: int = 1
@@ -119,7 +119,7 @@ class Stage:
     version: str = ""
     """The version of a rewriter's prompt."""
     hears: str = ""
-    """The stage whose answer's audio is played in place of the sample's clips, to who weighs it; "" for none."""
+    """The stage whose answer's audio the judge is played in place of the sample's clips; "" for none."""
     beside_clip: bool = False
     """Whether the sample's first clip is played before that."""
 
@@ -172,7 +172,7 @@ def no_sample_problem(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class Scorer:
-    """A named, versioned way to read and score answers; its signature stands with every number it yields."""
+    """A named, versioned way to read and score answers; its signature is reported with every number."""
 
     name: str
     """What tests, options and records call it."""
@@ -198,7 +198,7 @@ class Scorer:
     judge: str = ""
     """The stage of a judge or an extractor whose verdict it reads.
 
-    Where that could not be had, the sample's asking counts as failed for this scorer alone.
+    Where that is not available, the sample's asking counts as failed for this scorer alone.
     """
     further_judges: tuple[str, ...] = ()
     """Such stages beside it, where one verdict does not make the score: the same question with places swapped."""
@@ -229,7 +229,7 @@ def register_scorer(family: str, scorer: Scorer) -> None:
 class Judging:
     """What a judge is asked about an answer, and the scorers of its verdicts (``earlier[name]``).
 
-    A "judge" sees the sample whole, an "extractor" without what is true of it (:class:`Stage`). A run asks each of its
+    A "judge" sees the sample whole, an "extractor" no references (:class:`Stage`). A run asks each of its
     judges, a stage for each.
     """
 

@@ -1,4 +1,4 @@
-"""One clip of a spoken command, the value of one slot wanted."""
+"""Slot filling: the value of one slot of a spoken command."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _consistency(name: str, scorer: Scorer) -> Scorer:
 
 
 class _Audible(Answer):
-    """An answer with its audio; None where that is not at hand."""
+    """An answer with its audio; None where that is not available."""
 
     sound: Sound | None
 

@@ -1,4 +1,4 @@
-"""One clip, a story about it wanted."""
+"""A story about one clip."""
 
 from __future__ import annotations
 

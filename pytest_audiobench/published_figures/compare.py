@@ -41,7 +41,7 @@ class Comparison:
     shown: float
     """The figure as our metric is read: shares as percentages."""
     distance: float
-    """The closest scorer's value less the figure."""
+    """The closest scorer's value minus the figure."""
     is_inside: bool | None
     """Whether the figure lies in that value's interval; None where there is none."""
     beyond: float

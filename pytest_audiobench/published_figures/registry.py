@@ -67,7 +67,7 @@ class Published(NamedTuple):
     disputed: str = ""
     """What speaks against the figure."""
     delta_of: tuple[str, str] | None = None
-    """The conditions of the two figures that a difference is between, the first less the second."""
+    """The conditions of the two figures that a difference is between, the first minus the second."""
     is_drawn: bool = False
     """Whether each sample's prompt was drawn at random, by no seed."""
 

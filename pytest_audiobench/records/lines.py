@@ -43,7 +43,7 @@ class AudioRow(Record, frozen=True):
     source: str
     """A file's name under a data folder, or what the clip is."""
     key: str | None
-    """Its identity; None where its file is not at hand."""
+    """Its identity; None where its file is not available."""
     duration_s: Annotated[float, Meta(ge=0.0, lt=1e9)] | None
     truncated_s: Number
     """What the model's window cut off its end."""
@@ -97,7 +97,7 @@ class PredictionRow(QuestionRow, frozen=True, kw_only=True, omit_defaults=True):
     """None where it was not asked."""
     outputs: Sequence[OutputRow]
     usage: Mapping[str, int]
-    """Tokens, as far as the model tells."""
+    """Tokens, as far as the model reports it."""
     error: str | None
     unchanged: bool = False
     """Whether the clips were played as they were before the perturbation."""

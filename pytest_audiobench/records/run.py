@@ -210,7 +210,7 @@ class FindingSideRecord(Record, frozen=True):
 
 
 class HoldoutRecord(FindingSideRecord, frozen=True):
-    """The half that was kept aside, with the effect on it and its 95 % interval."""
+    """The half that was held out, with the effect on it and its 95 % interval."""
 
     effect_size: Number | None
     ci_lower: Number | None
@@ -346,7 +346,7 @@ class AskingRecord(Record, frozen=True):
     repaired: Count = 0
     """Texts with invalid characters, or too long."""
     oom_splits: Count = 0
-    """Batches that were split for want of memory."""
+    """Batches that were split for lack of memory."""
     truncated_clips: Count = 0
     """Samples whose clips were cut to the model's window."""
     failed_again: Count = 0
@@ -707,7 +707,7 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     is_mere_name: bool = False
     """Whether its fingerprint would be the same with other weights."""
     note: str = ""
-    """What its user says of it, such as the checkpoint behind a server."""
+    """What its user says about it, such as the checkpoint behind a server."""
 
 
 class RuntimeRecord(Record, frozen=True):

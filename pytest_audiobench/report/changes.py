@@ -98,7 +98,7 @@ class Changes:
 
 
 def changes(record: RunRecord) -> Changes | None:
-    """What the run's record says of its baseline; None where it was compared with none."""
+    """What the run's record says about its baseline; None where it was compared with none."""
     if record.baseline is None and not any(item.regressions for item in record.items):
         return None
     lines = [line for _, line in _lines(record.items)]

@@ -110,7 +110,7 @@ def _sample(joined: Joined, scorer: str) -> LabelledAnswer:
 def labels_before(before: BaselineAnswer, choices: Sequence[str]) -> list[str | None] | None:
     """The labels of ``choices`` that the baseline's statistics tell, None for one beyond them.
 
-    None where the statistics tell of no label, or of another list.
+    None where the statistics show no label, or of another list.
     """
     scores = before.scores
     if not scores or "label_list" not in scores:

@@ -31,7 +31,7 @@ class PublishedValue:
     here: str
     interval: str
     scorer: str
-    """By which the value here is: the published rule, or another, for want of it."""
+    """By which the value here is: the published rule, or another, for lack of it."""
     conditions: str
     source: str
 

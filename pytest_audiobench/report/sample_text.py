@@ -113,7 +113,7 @@ def played_lines(sample: Joined, item: ItemRecord, recipes: Sequence[Any], heard
     for number, clip in enumerate(row.audio):
         several = f" {number + 1}" if len(row.audio) > 1 else ""
         yield from _labelled(f"played{several}", f"{_length(clip)} at {heard.partition(',')[0]}")
-        yield from _labelled("key", clip.key or "none: its file was not at hand")
+        yield from _labelled("key", clip.key or "none: its file was not available")
         for depth, text in _parts(recipes[number] if recipes else None, clip.source):
             yield from _labelled("" if depth else "made of", f"{'- ' * bool(depth)}{text}", 2 * depth)
     if item.perturbation is not None:

@@ -70,7 +70,7 @@ class ScorerTable:
     direction: str
     rows: tuple[ScorerRow, ...]
     spread: float | None
-    """The largest value less the smallest: in points for shares and error rates, else in the metric's own unit; None
+    """The largest value minus the smallest: in points for shares and error rates, else in the metric's own unit; None
     for fewer than two numbers."""
     spread_text: str
 

@@ -40,7 +40,7 @@ class ModelFacts:
     device: str
     judging: str = ""
     note: str = ""
-    """What its user says of it."""
+    """What its user says about it."""
 
 
 def _remedy(figure: MetricRecord, model: ModelRecord) -> str:

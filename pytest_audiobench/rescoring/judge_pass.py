@@ -1,4 +1,4 @@
-"""Recorded answers put to judges while they are scored again: what a judge said lies beside each answer."""
+"""Recorded answers given to judges while they are scored again: what a judge said lies beside each answer."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Source:
 
     @property
     def fingerprint(self) -> dict[str, str]:
-        """What tells these answers from any others."""
+        """What distinguishes these answers from any other."""
         answers = digest([[file.name, file_digest(file)] for file in self.files])
         return {"adapter": "recorded/1", "layout": self.layout, "answers": answers}
 
@@ -194,7 +194,7 @@ def _of_folder(folder: Path, files: Sequence[Path], others: Sequence[Path], read
 
 
 def _readable(sources: Sequence[Source], passed_over: list[PassedOver]) -> Iterator[Source]:
-    """The sources whose rows can be read and are of no eval that an earlier one has; the others are passed over."""
+    """The sources whose rows can be read and are of no eval that an earlier one has; the others are skipped."""
     first: dict[tuple[str, str], Path] = {}
     for source in sources:
         file = source.files[0]

@@ -20,7 +20,7 @@ from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, re
 def write_rescored_run(
     folder: Path, source: Source, wanted: ScoringOptions, command: Sequence[str], page: bool = True
 ) -> RescoredEval:
-    """Score ``source`` and write run.json, the line files and, unless told otherwise, report.html into ``folder``.
+    """Score ``source`` and write run.json, the line files and, by default, report.html into ``folder``.
 
     Raises UsageError for a folder that holds anything: rows of two runs never lie in one. What was written is removed
     when scoring fails.

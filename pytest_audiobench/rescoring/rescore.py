@@ -58,7 +58,7 @@ _NAMED = 5
 class ScoringOptions:
     """How to read the answers: ``scorers`` by name or "all" (none: those of the run), ``family`` where it is unknown.
 
-    ``family`` is a name with options, such as ``translation,target=zh``, and takes the place of what a file says.
+    ``family`` is a name with options, such as ``translation,target=zh``, and replaces what a file says.
     """
 
     scorers: tuple[str, ...] = ()

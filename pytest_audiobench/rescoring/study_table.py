@@ -93,7 +93,7 @@ def _by_eval(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], M
         headline = [metric for metric in item.metrics if metric.scorer == item.scorers[0].name and not metric.group]
         own = [metric for metric in headline if metric.name not in SHARES]
         if own and item.eval not in shown:
-            # Without an interval no two models can be told apart.
+            # Without an interval no two models can be distinguished.
             shown[item.eval] = next((metric.name for metric in own if metric.lower is not None), own[0].name)
         for metric in [metric for metric in own if metric.name == shown[item.eval]]:
             majority = majorities.get((item.eval, item.model))

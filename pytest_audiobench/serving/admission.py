@@ -24,7 +24,7 @@ class TurnedAway(Refused):
 
 
 class Turns:
-    """Counts the calls in hand. Of one event loop; nothing here is for other threads but ``is_stopping``."""
+    """Counts the calls in progress. Of one event loop; nothing here is for other threads but ``is_stopping``."""
 
     def __init__(self, waiting: int, deadline_s: float) -> None:
         self.in_hand = 0

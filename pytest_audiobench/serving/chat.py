@@ -18,7 +18,7 @@ from pytest_audiobench.serving.audio_in import unpacked
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 
 INSTRUCTION = "Transcribe the speech."
-"""What a language model is told when it is sent a clip to transcribe; the words of our own transcription evals."""
+"""What a language model gets when it is sent a clip to transcribe; the words of our own transcription evals."""
 
 FORMATS = ("wav", "mp3", "flac")
 
@@ -67,7 +67,7 @@ def chat_question(body: Any, call: str, tasks: Tasks, speaks: bool = False) -> Q
 
 
 def speech_format(body: Any) -> str:
-    """How the answer's speech is to be encoded; "" where none is wanted. Raises SampleError for what cannot be had.
+    """How the answer's speech is to be encoded; "" where none is wanted. Raises SampleError for what is not available.
 
     The model has the voice that it has, whatever the name of the one that is asked for.
     """

@@ -171,7 +171,7 @@ class Checker:
         return f"{info['name'][:40]} serves {info['model'][:60]}, {most} at once"
 
     def loaded(self) -> str:
-        """Wait for a server that tells of its loading."""
+        """Wait for a server that reports its loading."""
         if not self._info:
             raise Untried("there is no /info")
         until = time.monotonic() + self._probe.timeout_s

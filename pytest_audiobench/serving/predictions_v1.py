@@ -56,7 +56,7 @@ def items(body: Any, lifted: Mapping[str, bytes], limits: Limits, options: Serve
 
 
 def response(sample_id: str, model_response: Response, took_s: float) -> dict[str, Any]:
-    """One item of the answer. ``took_s`` stands for latency where the model does not tell its own."""
+    """One item of the answer. ``took_s`` stands for latency where the model does not report its own."""
     usage: dict[str, int] = dict(model_response.usage)
     if model_response.truncated_s:
         usage["audio_truncated_ms"] = round(1000 * sum(model_response.truncated_s))

@@ -14,7 +14,7 @@ from pytest_audiobench.models.messages import TASKS, Ask, AudioSlot, Message, Pl
 PayloadType: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 
 Tasks: TypeAlias = Sequence[str]
-"""What a model can do, as its limits tell."""
+"""What a model can do, by its limits."""
 
 _MOST_TOKENS = 65_536
 _MOST_CHOICES = 10_000

@@ -22,7 +22,7 @@ _STOP_S = 5
 
 
 def serve(model: Model, options: ServeOptions, alias: str = "model") -> None:
-    """Serve ``model`` until SIGTERM or SIGINT; then the calls in hand are answered, and new ones refused with 503.
+    """Serve ``model`` until SIGTERM or SIGINT; then the calls in progress are answered, and new ones refused with 503.
 
     One line on standard output says where, once calls are accepted. Raises UsageError when the model cannot be what
     its spec says, the port is taken or the extra is missing, FatalError when the model cannot be loaded.
@@ -49,7 +49,7 @@ def serve(model: Model, options: ServeOptions, alias: str = "model") -> None:
     )
 
     class Server(uvicorn.Server):
-        """Stops when the calls in hand are answered; a second signal stops at once."""
+        """Stops when the calls in progress are answered; a second signal stops at once."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)

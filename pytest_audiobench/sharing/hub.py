@@ -71,7 +71,7 @@ class HubFile(NamedTuple):
 class Hub:
     """Data sets, or with ``kind`` "space" Spaces, on the hub that huggingface_hub is set up for.
 
-    ``token`` goes before the one that the library would find; ``named_by`` is the option that names the repository.
+    ``token`` takes precedence over the library's own; ``named_by`` is the option that names the repository.
     """
 
     def __init__(self, token: str | None = None, kind: RepoKind = "dataset", named_by: str = "") -> None:

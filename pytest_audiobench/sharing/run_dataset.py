@@ -179,7 +179,7 @@ def _is_folder(place: str) -> bool:
 def _path_name(name: str) -> str:
     """``name`` as a part of a path: its own for each, since what had to be changed gets a digest behind it."""
     plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name)[:100]
-    # ``datasets`` passes over files below a folder that begins with a dot or two underscores.
+    # ``datasets`` skips files below a folder that begins with a dot or two underscores.
     return plain if plain == name and plain[:1].isalnum() else f"x{plain}-{sha256(name.encode()).hexdigest()[:8]}"
 
 

@@ -8,7 +8,7 @@ The options ``namespaces``, ``valid-after`` and ``valid-before`` count. The time
 and whoever stole a key would write one at which it was valid. So an expired key counts only for what was seen before,
 and what was seen when is in a record of the reader's own: a line ``TIME SHA256`` for each payload.
 
-A line for an authority over certificates is passed over, since certificates are not read. Whoever is no longer trusted
+A line for an authority over certificates is skipped, since certificates are not read. Whoever is no longer trusted
 is taken out of the file.
 """
 

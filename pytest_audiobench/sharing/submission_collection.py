@@ -43,7 +43,7 @@ class Collection(NamedTuple):
 def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite: str = "") -> Collection:
     """The submissions in the folder ``named``, or in the data set USER/NAME of that name on the hub.
 
-    Those of other suites than ``suite`` (empty: of none) are passed over.
+    Those of other suites than ``suite`` (empty: of none) are skipped.
 
     Raises UsageError where it is neither, or holds more than can be read.
     """

@@ -101,7 +101,7 @@ class Sums(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A number that only whole samples tell (an equal error rate): ``value`` maps their rows, (m, k), to it.
+    """A number that only whole samples show (an equal error rate): ``value`` maps their rows, (m, k), to it.
 
     ``ends`` are what one more sample may be; ``lacking`` says why there is no interval, where there is none.
     """
@@ -217,7 +217,7 @@ def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None) -> Int
 
 
 def of_rows(table: Table, clusters: Clusters = None) -> Interval:
-    """The interval for what only whole samples tell, such as an error rate over thresholds.
+    """The interval for what only whole samples show, such as an error rate over thresholds.
 
     Percentile bootstrap of 200 resamples of the table's rows, or of their clusters, in an order of their own. No
     interval for fewer than 20, or where a resample has no value.

@@ -1,6 +1,6 @@
 """Several values of the same samples (one question in several wordings): their mean, their ends, and their range.
 
-The largest less the smallest of noisy values is too large, and their best too good. So all values are resampled
+The largest minus the smallest of noisy values is too large, and their best too good. So all values are resampled
 together, each sample or cluster with all that it gave (a paired bootstrap), and intervals are made that hold for all
 values, or for all differences of two, at once: as many standard errors to both sides as the largest deviation among
 them has in 95 % of the resamples (max-t: Westfall and Young 1993, "Resampling-based multiple testing"), widened as

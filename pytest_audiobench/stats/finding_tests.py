@@ -1,4 +1,4 @@
-"""Does one part of the samples fail more often than all others, and does that hold up on samples kept aside?
+"""Does one part of the samples fail more often than all others, and does that hold up on samples held out?
 
 Clusters (a recording with all that was cut from it) are split, part by part, into a discovery and a holdout. In the
 discovery each part is compared with all others by a permutation test, adjusted over the parts by Benjamini and
@@ -37,7 +37,7 @@ STATUSES: tuple[Status, ...] = ("validated", "candidate", "rejected", "untested"
 ALPHA = 0.05
 """The probability of any false "validated" among all parts."""
 DISCOVERY = 0.10
-"""The false discovery rate up to which a part is put to the holdout."""
+"""The false discovery rate up to which a part is tested on the holdout."""
 LAXEST = 0.20
 """What the holdout's level never exceeds, however few parts there are."""
 HOLDOUT = 0.40
@@ -96,7 +96,7 @@ class Finding(NamedTuple):
 
 
 def holdout_of(units: Sequence[Unit], seed: str) -> frozenset[str]:
-    """The clusters kept aside: of each part the first ``HOLDOUT`` of them (rounded) in the order of their draws.
+    """The clusters held out: of each part the first ``HOLDOUT`` of them (rounded) in the order of their draws.
 
     A cluster's draw is ``identity.seed(SALT, 1, seed, cluster)``, from SHA-256: it depends on nothing else.
     """
@@ -223,7 +223,7 @@ def _studentized(dealt: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], ou
 
 
 def uplift_interval(members: Sequence[Unit], others: Sequence[Unit], seed: str) -> Interval:
-    """The interval for the part's rate less the others', by 2,000 resamples of clusters.
+    """The interval for the part's rate minus the others', by 2,000 resamples of clusters.
 
     The Bayesian bootstrap (Rubin 1981) of either group with one more cluster of average size, the worst there can be
     for the bound (``stats.intervals`` says why): a group that is all right or all wrong is not certainty.

@@ -29,7 +29,7 @@ def item_rest(scores: npt.ArrayLike) -> Floats:
 
 
 def negative_by_chance(scores: npt.ArrayLike) -> float:
-    """How many items would have a negative correlation if who scores what on an item were drawn by lot.
+    """How many items would have a negative correlation if who scores what on an item were drawn at random.
 
     The mean of 200 draws from one seed: with few examinees, half of the items is not a rare number.
     """

@@ -80,7 +80,7 @@ def rows_drop(
     higher_is_better: bool = True,
     span: float = 1.0,
 ) -> Drop:
-    """The drop of what only whole sets tell, over the same samples in one order, by 200 resamples.
+    """The drop of what only whole sets show, over the same samples in one order, by 200 resamples.
 
     No test where a table is ``lacking`` what resamples need: simulations find none that holds there. How much each
     sample moves the drop is not known: all that differ are taken to move it alike.

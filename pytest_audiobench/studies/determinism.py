@@ -188,7 +188,7 @@ def _record(evaluate: Evaluate, result: Result, difference: _Difference, group: 
 def _difference(
     evaluator: Evaluator, result: Result, condition: RerunVariant, options: Mapping[str, str]
 ) -> _Difference | None:
-    """What ``condition`` changes, over all copies; None where it cannot be had, of which the evaluator notes why."""
+    """What ``condition`` changes, over all copies; None where it is not available, of which the evaluator notes why."""
     before = result.headline_rows[: result.n]
     copies = evaluator.ask_again(result, condition, options)
     if not copies:

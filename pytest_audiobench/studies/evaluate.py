@@ -114,9 +114,9 @@ class Evaluate:
         With ``samples`` only the first so many are taken, in the order of their ids' hashes (and up to the end of a
         window where batches are planned): the same on every machine, with answers shared with evals of the whole. A
         ``control`` only serves a comparison: no threshold covers it unless one names it (``eval = "test:name"``), and
-        it is not pooled. ``scorers`` take the place of the protocol's own, the first as the headline: "all" takes every
+        it is not pooled. ``scorers`` replace the protocol's own, the first as the headline: "all" takes every
         one that this machine has the parts for, with a warning of the others; "style" those that belong to the model's
-        :attr:`style` and the data set, for protocols that ask for reasoning; ``--ab-scorer`` goes before them.
+        :attr:`style` and the data set, for protocols that ask for reasoning; ``--ab-scorer`` takes precedence.
 
         Raises UsageError for a second evaluation without its own name, for sample ids that are not unique and for
         scorers that cannot be used; the test is skipped where the data is not on this machine (DataNotFound) or the

@@ -1,1 +1,1 @@
-"""Checkpoints of a training that continues: asked as they are saved, and held to the best so far."""
+"""Checkpoints of a training that continues: asked as they are saved, and compared with the best so far."""

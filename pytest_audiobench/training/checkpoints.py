@@ -1,4 +1,4 @@
-"""The checkpoints of a training: found in their folders, asked by runs of pytest, each held to the best before it.
+"""The checkpoints of a training: found in their folders, asked by runs of pytest, each compared with the best before.
 
 A look at k runs spends alpha / (k (k - 1)) of the level, so that all looks of a training together, however many there
 are, spend alpha at most. ``comparison/track.py`` divides a look's share among its curves and its possible bests.
@@ -185,7 +185,7 @@ class Follower:
         return [*self.arguments, f"--ab-model={_alias(checkpoint)}={model}"]
 
     def ask(self, checkpoint: Checkpoint) -> Look:
-        """Run pytest on it and hold it to the best so far. Raises UsageError where runs were not asked the same."""
+        """Run pytest on it and compare it with the best so far. Raises UsageError where the questions differ."""
         run = self._folder(checkpoint)
         options = [*self._arguments(checkpoint), f"--ab-run={run.name}", f"--ab-reports={self.reports}"]
         environment = {name: value for name, value in os.environ.items() if not _OF_ONE_PROCESS.fullmatch(name)}

@@ -41,7 +41,7 @@ _NOTES: Mapping[str, str] = {
 
 
 def verify_artifact(run: Artifact, folders: Folders) -> Verification:
-    """Recompute what a run file tells. ``folders`` may hold one called as the suite, with its manifest.json.
+    """Recompute what a run file says. ``folders`` may hold one called as the suite, with its manifest.json.
 
     Raises UsageError for a manifest that is none.
     """

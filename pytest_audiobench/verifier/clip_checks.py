@@ -63,14 +63,14 @@ def rebuilt_clip(
     """The clip that was played, where it can be made again here: the bundled audio, ``folders`` or else ``others`` have
     its files.
 
-    Raises FatalError where a folder, a file or samples are not at hand, and where what is there is other audio.
+    Raises FatalError where a folder, a file or samples are not available, and where what is there is other audio.
     """
     places = Folders(dict(folders), others)
     try:
         clip = clip_of(recorded.source if recipe is None else recipe, places.file)
     except LookupError as file:
         name = str(file.args[0]).partition(":")[0]
-        raise FatalError(f"{file.args[0]} is not at hand: say where {name} lies by --data {name}=FOLDER") from None
+        raise FatalError(f"{file.args[0]} is not available: say where {name} lies by --data {name}=FOLDER") from None
     except ValueError as error:
         raise FatalError(f"the recipe of {recorded.source} cannot be read: {error}") from None
     if _has_array(clip):

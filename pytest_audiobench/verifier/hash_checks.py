@@ -31,7 +31,7 @@ def model_digests(record: RunRecord) -> dict[str, str]:
 
 
 def record_checks(item: ItemRecord, digests: Mapping[str, str], epochs: int) -> Iterator[tuple[Check, str | None]]:
-    """The components that the record alone tells, each with its recomputed hash: settings, seeds, model, protocols.
+    """The components that the record alone gives, each with its recomputed hash: settings, seeds, model, protocols.
 
     ``epochs`` are those that the lines hold.
     """
@@ -60,7 +60,7 @@ def _settings(item: ItemRecord, digests: Mapping[str, str]) -> tuple[Check, str 
 
 
 def line_checks(item: ItemRecord, lines: ItemLines) -> Iterator[tuple[Check, str | None]]:
-    """The components that the lines tell, each with its recomputed hash: data, audio, prompts, answers."""
+    """The components that the lines give, each with its recomputed hash: data, audio, prompts, answers."""
     for part, recomputed in lines.hashes.items():
         recorded = item.hashes.get(part)
         if recorded == ABSENT and (part != "audio" or recomputed == ABSENT):

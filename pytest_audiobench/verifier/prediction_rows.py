@@ -100,7 +100,7 @@ class ItemLines:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """The components that lines tell."""
+        """The components that lines give."""
         return {
             "data": self._data.hexdigest(),
             "audio": self._audio.hexdigest() if self._heard else ABSENT,

@@ -37,7 +37,7 @@ _NOT_COVERED = (
 
 
 def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification:
-    """Recompute what the files of a run tell; ``run`` is its folder, or a name under ``reports``.
+    """Recompute what the files of a run say; ``run`` is its folder, or a name under ``reports``.
 
     Raises UsageError where there is no run, and where its run.json is not one of this version's.
     """

@@ -323,7 +323,7 @@ _ROBUSTNESS = "robustness"
 def figure_check(
     items: Sequence[records.ItemRecord], recomputed: records.SuiteRecord, numbers: Numbers
 ) -> Iterator[Check]:
-    """What evals have on record beside themselves asked otherwise (lift, worst order), held to their suite's figures;
+    """What evals record of themselves asked otherwise (lift, worst order), compared with their suite's figures;
     no check where none has any.
     """
     odd, missing = dict[str, None](), dict[str, None]()

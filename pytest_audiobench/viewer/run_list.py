@@ -115,7 +115,7 @@ class RunList:
                 with collector_paused():
                     record = _record(path / RECORD)
                 row, evals = _finished_row(name, record), (item.eval for item in record.items)
-        # Whatever a stranger's file makes of a reader, the list of the others is shown.
+        # Whatever an untrusted file does to a reader, the list of the others is shown.
         except (AudiobenchError, OSError, ValueError, TypeError) as error:
             row, evals = (
                 _row(

@@ -1,7 +1,7 @@
 """The server of ``audiobench view``: on this machine alone, and it changes nothing.
 
 What a page of it may read is its own: a request has to name this server, none from another site is answered, and a
-report, which may be a stranger's file, is shown without an origin.
+report, which may be untrusted, is shown without an origin.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         except (AudiobenchError, OSError, ValueError) as error:
             self._sentence(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-        # A run may be a stranger's, or change while it is read.
+        # A run may be untrusted, or change while it is read.
         except Exception as error:
             self._sentence(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: the terminal has the address alone."""
 
     def _is_refused(self) -> bool:
-        # A name that a stranger's server resolves to this machine is not one of ours.
+        # A name that another server resolves to this machine is not one of ours.
         if self.headers.get("Host", "").lower() not in self.server.names:
             return True
         elsewhere = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")

@@ -32,7 +32,7 @@ PROMISE = (
     "and a file that was changed is never taken for the one that it was."
 )
 LONGEST_S, HANG_S, MOST_BYTES = 15.0, 120.0, 4 << 30
-"""Of the processor for one checkpoint; by the clock before the process ends; and of address space beside torch's."""
+"""CPU time for one checkpoint; wall time before the process ends; and of address space beside torch's."""
 GOOD = Path(__file__).parents[2] / "fixtures" / "checkpoints" / "good"
 _WEIGHTS = "model.safetensors"
 

@@ -47,7 +47,7 @@ PROMISE = (
     "read as it stands or refused in a sentence; a run whose answers, scores or hashes were changed does not verify."
 )
 LONGEST_S, HANG_S = 10.0, 90.0
-"""Of the processor for one file; and by the clock, before the process is ended."""
+"""CPU time for one file; and wall time before the process is ended."""
 MOST_BYTES = 1_000_000_000
 _ROOT = Path(__file__).parents[2]
 _LINES = {"predictions": PredictionRow, "processed": ProcessedRow, "scored": ScoredRow}

@@ -62,6 +62,6 @@ def buzz(hz: float, time_s: Wave, harmonics: int, fall: float) -> Wave:
 
 
 def swell(time_s: Wave, ramp_s: float = 0.02) -> Wave:
-    """1 but for ramps at both ends."""
+    """1 except for ramps at both ends."""
     swell: Wave = np.clip(np.minimum(time_s, time_s[-1] - time_s) / ramp_s, 0.0, 1.0)
     return swell

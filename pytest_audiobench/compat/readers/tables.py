@@ -185,7 +185,7 @@ def _likely(names: Sequence[str]) -> dict[str, list[str]]:
     """The columns whose names are common for each field."""
     plain = {name: re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") for name in names}
     likely = {field: [name for name in names if plain[name] in common] for field, common in _COMMON.items()}
-    # "answer" is what a model said only where nothing else is, which nobody can tell.
+    # "answer" is what a model said only where nothing else is, which is ambiguous.
     if len(likely["reference"]) > 1:
         surer = [name for name in likely["reference"] if plain[name] not in ("text", "answer", "label", "sentence")]
         likely["reference"] = surer or likely["reference"]

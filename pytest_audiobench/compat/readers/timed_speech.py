@@ -1,4 +1,4 @@
-"""Speech with times: NIST's STM and CTM, words held to segments, and RTTM, who spoke when."""
+"""Speech with times: NIST's STM and CTM, words assigned to segments, and RTTM, who spoke when."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Packs in archives: unpacked into a folder that the user names, and trusted in nothing.
 
 Only ordinary files and folders are written, only inside the folder, never over one that is there, and no more of them
-than is bounded, whatever the archive says of itself: what is written is counted while it is written.
+than is bounded, whatever the archive says about itself: what is written is counted while it is written.
 """
 
 from __future__ import annotations

@@ -66,4 +66,4 @@ BUNDLED: dict[str, Callable[[Places], Pack]] = {
 }
 """The packs that come with the package; no other may take their names."""
 SCENARIOS = {path.stem: path for path in sorted(Path(__file__).with_name("scenarios").glob("*.json"))}
-"""The manifests of packs that come with the package, of computed sounds; a user's pack of the same name goes before."""
+"""The manifests of packs that come with the package, of computed sounds; a user's of the same name takes precedence."""

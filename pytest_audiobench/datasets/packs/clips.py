@@ -89,7 +89,7 @@ def _index_rows(index: Path, mistakes: Mistakes) -> Iterator[tuple[str, str]]:
 
 
 def _folder_rows(folder: Path) -> Iterator[tuple[str, str]]:
-    """``dog_bark/1.wav``; hidden files and folders, and folders without sounds, are passed over."""
+    """``dog_bark/1.wav``; hidden files and folders, and folders without sounds, are skipped."""
     labels: dict[str, str] = {}
     for name in _names(folder, folder):
         if not (folder / name).is_dir():

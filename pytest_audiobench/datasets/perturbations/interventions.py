@@ -75,7 +75,7 @@ def _name(percent: float, family: str) -> str:
 
 
 def _masking(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipChange]:
-    edits.mask(percent, mode, fill)  # a mistake is told where it is made, not where samples are read
+    edits.mask(percent, mode, fill)  # a mistake is reported where it is made, not where samples are read
 
     def change(clip: Clip, id_: str) -> Clip:
         return at_rate(clip).edited(edits.mask(percent, mode, fill, seed_of("condition", "mask", id_)))
@@ -222,7 +222,7 @@ def _fragment(place: Place, length_s: float) -> Callable[[Places], ClipChange]:
 
 
 def _window(place: Place, length_s: float, fill: Fill) -> Callable[[Places], ClipChange]:
-    edits.window(place, length_s, fill)  # a mistake is told where it is made, not where samples are read
+    edits.window(place, length_s, fill)  # a mistake is reported where it is made, not where samples are read
 
     def change(clip: Clip, id_: str) -> Clip:
         return clip.edited(edits.window(place, length_s, fill, seed_of("condition", "window", id_)))

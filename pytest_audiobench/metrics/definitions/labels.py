@@ -39,7 +39,7 @@ from pytest_audiobench.stats.intervals import Floats, none
 
 Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
 """What an interval needs five samples of: those beyond the most common label; of "each label" one more sample is
-reckoned with where there are fewer; nothing helps where each new wrong answer adds a label."""
+taken into account where there are fewer; nothing helps where each new wrong answer adds a label."""
 
 
 def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each label") -> Summed:

@@ -40,7 +40,7 @@ class Address(NamedTuple):
 
 class SharedModel:
     """``model`` (never loaded here) as the processes at ``addresses`` hold it, who share its batches: each goes to the
-    one that has the fewest in hand, the first of them where several have as few.
+    one that has the fewest in progress, the first of them where several have as few.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class SharedModel:
 
 
 class _Device:
-    """A process, how many messages it has in hand from here, and connections to it that nobody uses."""
+    """A process, how many messages it has in progress from here, and connections to it that nobody uses."""
 
     def __init__(self, address: Address) -> None:
         self.address = address

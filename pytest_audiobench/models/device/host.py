@@ -47,7 +47,7 @@ class Host:
                 threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
 
     def close(self) -> None:
-        """Close the model that is loaded, unless a batch is in hand; nothing is answered from then on."""
+        """Close the model that is loaded, unless a batch is in progress; nothing is answered from then on."""
         with self._turn:
             if self._busy:
                 return

@@ -1,6 +1,6 @@
 """A model whose replicas are actors of a Ray cluster: one for each GPU, or for each node of a cluster without any.
 
-A batch is one message to one replica, as to a device's process of this machine. One that a lost replica had in hand is
+A batch is one message to one replica, as to a device's process of this machine. One that a lost replica had is
 sent to another; the store stays with the process that asks.
 """
 
@@ -46,7 +46,7 @@ class Replica:
 
 
 class _Running:
-    """A replica, and how many messages it has in hand."""
+    """A replica, and how many messages it has in progress."""
 
     def __init__(self, actor: Any) -> None:
         self.actor = actor
@@ -110,7 +110,7 @@ class RayCluster:
         return answers
 
     def begin(self, message: Mapping[str, Any], only: _Running | None = None) -> Future[Mapping[str, Any]]:
-        """Send a message to the replica that has the fewest in hand, or to ``only`` that one. The reply raises what the
+        """Send a message to the replica with the fewest in progress, or to ``only`` that one. The reply raises what the
         model raised, and InfrastructureError where the replicas that had the message were lost.
         """
         reply: Future[Mapping[str, Any]] = Future()

@@ -1,4 +1,4 @@
-"""A transformers checkpoint as files: where it lies, what its front end is, and the digests that tell it from others.
+"""A transformers checkpoint as files: where it lies, what its front end is, and the digests that identify it.
 
 Nothing here imports torch or transformers.
 """

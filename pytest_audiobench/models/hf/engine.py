@@ -106,7 +106,7 @@ class Engine:
         raise NotImplementedError
 
     def prepare_audio(self, audio: Sequence[PlayedAudio]) -> None:
-        """Make of clips what asking about them will need, on any thread, where the family can."""
+        """Compute the clips' features ahead, on any thread, where the family can."""
         window = round((self.setup.window_s or 0.0) * self.setup.rate_hz)
         played = [one for one in audio if one.pcm_digest and len(one.samples) <= window]
         if (ahead := self.setup.family.hook("ahead")) and played:
@@ -115,7 +115,7 @@ class Engine:
                 ahead(self.processor, [self.filled_up(one.samples) for one in played], [p.pcm_digest for p in played])
 
     def prove(self) -> Hearing:
-        """Ask with audio and without, and tell whether audio arrives. Raises FatalError when it does not."""
+        """Ask with audio and without: whether audio reaches the model. Raises FatalError when it does not."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class Engine:
             self.seconds[name] += time.perf_counter() - started
 
     def steps(self, tokens: int) -> dict[str, Any]:
-        """What ``generate`` is told of how to make an answer's steps, of ``tokens`` at most with the prompt."""
+        """Options of ``generate`` for an answer's steps, of at most ``tokens`` with the prompt."""
         if not self.setup.compiled:
             return {}
         # The length that earlier calls needed is remembered here, and an answer must not depend on these.
@@ -168,7 +168,7 @@ class Engine:
         return filled
 
     def on_device(self, inputs: Any) -> dict[str, Any]:
-        """Tensors by name where the model is, floats in its dtype."""
+        """Tensors by name on the model's device, floats in its dtype."""
         device, dtype = self.model.device, self.model.dtype
         ahead = device.type == "cuda"  # what is copied while the processor continues has to lie in pinned memory
         moved = {}

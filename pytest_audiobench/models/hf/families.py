@@ -1,4 +1,4 @@
-"""What differs between the model families of the transformers library, as a table, and how a stranger adds a row.
+"""What differs between the model families of the transformers library, as a table, and how an extension adds a row.
 
 Nothing here imports torch or transformers: hooks that do are named as ``module:attribute``.
 """
@@ -210,7 +210,7 @@ def definition(family: Family) -> str:
 
 
 def is_added(family: Family) -> bool:
-    """Whether the row is a stranger's, so that this adapter's version says nothing about it."""
+    """Whether the row is an extension's, so that this adapter's version says nothing about it."""
     return any(family is added for added in _ADDED.values())
 
 

@@ -134,7 +134,7 @@ def voxtral_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
 
 
 def padded_as_it_likes(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
-    """For processors that have to pad audio to their own window, and do unless told how to pad texts."""
+    """For processors that pad audio to their own window unless the call says how to pad texts."""
     audio = [clip for prompt in prompts for clip in prompt.audio]
     played = {"audio": audio, "sampling_rate": rate_hz} if audio else {}
     return processor(text=[prompt.text for prompt in prompts], **played)

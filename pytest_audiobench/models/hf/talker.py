@@ -30,7 +30,7 @@ class Talker(Generator):
     """The thinker, which writes the answer, and the talker and vocoder, which say it where speech is wanted."""
 
     def load_model(self) -> Any:
-        """The thinker of the whole model; the rest of it stays at hand."""
+        """The thinker of the whole model; the rest of it stays available."""
         load = self.setup.load
         if load.device_map or load.lora:
             raise FatalError(f"{load.folder} is asked to speak: leave device_map and adapters out")

@@ -104,7 +104,7 @@ class CtcTranscriber(Engine):
 
 
 def masked(extractor: Any) -> bool:
-    """Whether an encoder is told where a clip ends. Those that are not would hear a neighbour's padding as silence."""
+    """Whether an encoder gets the end of a clip. Others would hear a neighbour's padding as silence."""
     return bool(getattr(extractor, "return_attention_mask", False))
 
 

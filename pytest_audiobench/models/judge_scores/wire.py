@@ -2,7 +2,7 @@
 
 Facts from ``beans_next/judges/http_schemas.py`` and ``client.py`` of earthspecies/beans-next: ids are matched whatever
 their order; one that is missing, unknown or there twice breaks the contract, as does a score outside 0 to 1 or none
-where no error is told; an item's own error is that item's alone.
+where no error is reported; an item's own error is that item's alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How one request is put to an OpenAI-compatible server, how its reply is read, and what it costs."""
+"""How one request is sent to an OpenAI-compatible server, how its reply is read, and what it costs."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Prices(NamedTuple):
         return (text * self.text_usd + audio * self.audio_usd + output * self.output_usd) / 1e6
 
     def told_usd(self, usage: Mapping[str, int]) -> float | None:
-        """What a request with audio cost by its usage; None where that tells too little."""
+        """What a request with audio cost by its usage; None where that says too little."""
         prompt, output = _tokens(usage)
         return self._usd(prompt, usage.get("audio_tokens", 0), output) if prompt and output else None
 
     def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
-        """What a request cost by its usage; the worst where that tells too little.
+        """What a request cost by its usage; the worst where that says too little.
 
         Where nothing tells the output, it is all that was allowed.
         """
@@ -66,7 +66,7 @@ class Prices(NamedTuple):
 def _tokens(usage: Mapping[str, int]) -> tuple[int, int]:
     """Tokens of prompt and output; 0 says nothing: servers that do not count write it.
 
-    Tokens that only the total tells (a model's thoughts) are output.
+    Tokens that are only in the total (a model's thoughts) are output.
     """
     prompt = usage.get("prompt_tokens", 0)
     told = usage.get("total_tokens", 0) - prompt if prompt else 0

@@ -102,7 +102,7 @@ class OpenAIModel:
         """The digest of the command by which the run starts the server, None for a server of others."""
 
     def cost_usd(self, usage: Mapping[str, int]) -> float | None:
-        """What a request of that usage cost; None without prices, and where it tells too little."""
+        """What a request of that usage cost; None without prices, and where it says too little."""
         told_usd = self._prices.told_usd(usage) if self._prices else None
         return told_usd * DISCOUNT if told_usd is not None and self._is_batch else told_usd
 
@@ -168,7 +168,7 @@ class OpenAIModel:
         return missing_library({"httpx": "openai"}) or refusal(partial(find_key, self._endpoint, self._key_env))
 
     def load(self) -> None:
-        """Find the key, and prove that audio arrives where the server tells usage.
+        """Find the key, and prove that audio arrives where the server reports usage.
 
         Raises UsageError for a key that is absent or open to others, FatalError when httpx is absent,
         the environment's proxy is of no use, the server refuses, or its prompts do not grow with audio.

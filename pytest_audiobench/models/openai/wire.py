@@ -131,7 +131,7 @@ def transcription_response(reply: object) -> Response:
 
 
 def joined_stream(chunks: Iterable[object]) -> Body:
-    """A whole completion from the chunks of a stream. Raises SampleError for an error told within it."""
+    """A whole completion from the chunks of a stream. Raises SampleError for an error within it."""
     pieces: dict[str, list[str]] = {"content": [], "refusal": []}
     finish, usage, chosen = None, None, False
     audio: list[bytes] = []
@@ -192,7 +192,7 @@ def parsed(text: str) -> object:
 
 
 def usage(reply: object) -> dict[str, int]:
-    """Tokens as the reply tells them: prompt_, completion_, total_ and audio_tokens; what is no count is left out."""
+    """Tokens as the reply gives them: prompt_, completion_, total_ and audio_tokens; what is no count is left out."""
     counts = reply.get("usage") if isinstance(reply, dict) else None
     if not isinstance(counts, dict):
         return {}

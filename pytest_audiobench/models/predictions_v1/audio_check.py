@@ -65,5 +65,5 @@ def _probe(rate_hz: int, sound: bool, placeholder: str, question: str = _QUESTIO
 
 
 def _tokens(response: Response) -> int | None:
-    """The prompt's length as the server tells it; zero is what servers write that do not count."""
+    """The prompt's length as the server reports it; zero is what servers write that do not count."""
     return response.usage.get("prompt_tokens") or None

@@ -291,7 +291,7 @@ class PredictionsModel:
                 await self._keep_error(asking, partial(turns.checked, self._check_same))
         finally:
             turns.open -= 1
-        # Who came back as another: nobody can tell which of the answers are the other's.
+        # Who came back as another: it is unknown which of the answers are the other's.
         if asking.broken is not None and (isinstance(asking.broken, Replaced) or not any(asking.answers)):
             raise asking.broken
         return [answer or Response(error=str(asking.broken)) for answer in asking.answers]

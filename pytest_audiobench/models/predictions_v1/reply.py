@@ -66,7 +66,7 @@ class Info(NamedTuple):
 
     @property
     def identity(self) -> dict[str, str]:
-        """All that tells this server's answers from another's. A stub of a model is not the model.
+        """All that distinguishes this server's answers from another's. A stub of a model is not the model.
 
         Names count only where there is no better: equal weights in another folder are the same model.
         """

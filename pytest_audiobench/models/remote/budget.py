@@ -1,6 +1,6 @@
 """What a whole run may spend, counted across its workers and models in one small file of the run's folder.
 
-A request is reserved before it is sent, at the most that it may cost, and settled when its real cost is known.
+A request is reserved before it is sent, at the highest cost possible, and settled when its real cost is known.
 Requests are counted exactly, those tried again included. A request is not sent while what is spent, what is on
 its way at its worst, and its own worst together exceed the cap. So a cap is passed only where a server charges
 more for the requests on their way than was estimated.

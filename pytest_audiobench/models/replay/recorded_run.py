@@ -21,7 +21,7 @@ _REASONED = ("reasoned_choice", "conditioned_choice")
 
 
 class Answers(Protocol):
-    """Earlier answers, found again by request. ``fingerprint`` tells them from any others."""
+    """Earlier answers, found again by request. ``fingerprint`` distinguishes them from any other."""
 
     fingerprint: Mapping[str, str]
 
@@ -136,7 +136,7 @@ def recorded_style(record: Path, model: str) -> str:
         items = read_run(record).items
     except UsageError:
         return ""
-    # What is as the protocol has it, unless told otherwise, is not among an item's options.
+    # What is as the protocol has it is not among an item's options.
     styles = {
         str(item.options.get("style", "plain")) for item in items if item.model == model and item.protocol in _REASONED
     }

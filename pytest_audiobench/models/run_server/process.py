@@ -1,7 +1,7 @@
 """A server that a run starts for its models: started once, watched by all, ended with the run.
 
 The process that starts it keeps a :class:`ServerProcess`. Every process that asks it, a worker as well, sees it
-as a :class:`Served`: its URL, and the file in which its end is told.
+as a :class:`Served`: its URL, and the file that reports its end.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ServerProcess:
 
 
 class Served(NamedTuple):
-    """The run's server as its users see it. ``folder`` is where it tells its end and keeps its logs."""
+    """The run's server as its users see it. ``folder`` is where it reports its end and keeps its logs."""
 
     url: str
     folder: Path
@@ -144,7 +144,7 @@ def _left_s(deadline: float) -> float:
 
 
 class ServedModel:
-    """A model behind the run's server: waits for it at first need, and tells its end where asking fails."""
+    """A model behind the run's server: waits for it at first need, and reports its end where asking fails."""
 
     def __init__(self, inner: Model, served: Served, spec: str) -> None:
         """``spec`` is what the user wrote: the inner model's may name a port, which is another in every run."""

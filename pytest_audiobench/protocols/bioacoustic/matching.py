@@ -1,4 +1,4 @@
-"""The steps of BEANS-Next that put a label in the place of a text: nearest, contained, or near enough.
+"""The steps of BEANS-Next that put a label in place of a text: nearest, contained, or near enough.
 
 Facts from github earthspecies/beans-next, beans_next/post_process/cleaners.py (0.1.0). "Lower" is ``str.lower``, and
 distances are Levenshtein's; equal distances go to the label that sorts first.

@@ -1,4 +1,4 @@
-"""Where a text names labels of a list, and whether it denies them; a frequency in words put to a bucket. Ours.
+"""Where a text names labels of a list, and whether it denies them; a frequency in words assigned to a bucket. Ours.
 
 Words are compared without case, and "crows" is "crow" where the list does not tell them apart. A label of several
 words must are in order with at most three characters between two words, so that "Beluga, White Whale" is one label;

@@ -95,7 +95,7 @@ def steps_of_run(task: str | None, labels: Sequence[str] = (), targets: Iterable
 
 
 def steps_of_score_from_file(task: str | None, targets: Iterable[Target]) -> Steps:
-    """What ``score-from-file`` chooses: the labels are those of the file's targets, captions too are put to them."""
+    """What ``score-from-file`` chooses: the labels are those of the file's targets, for captions too."""
     vocabulary, task = vocabulary_of(targets), (task or "").lower()
     if by_shape := step_by_shape(vocabulary):
         return Steps((), (*_TIDY, by_shape))

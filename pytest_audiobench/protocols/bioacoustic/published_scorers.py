@@ -30,7 +30,7 @@ TARGETS = "targets"
 
 
 def nearest_targets(text: str, targets: Sequence[str]) -> str:
-    """Each part between commas put to the nearest of the sorted ``targets``, or to "None" beyond a distance of 5."""
+    """Each part between commas as the nearest of the sorted ``targets``, or "None" beyond a distance of 5."""
     near = (nearest(part.strip().partition(END_TOKEN)[0], targets) for part in text.split(","))
     return ", ".join(label if distance <= MAX_DISTANCE else "None" for label, distance in near)
 

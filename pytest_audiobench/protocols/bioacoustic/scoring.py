@@ -88,7 +88,7 @@ def _step_sum(truth: Sequence[int], scores: Sequence[float]) -> float:
 def sample_scores(target: Target, processed: str, raw: str, task: str | None) -> dict[str, float]:
     """One sample's scores; the kind of target decides, and an empty processed text is replaced by the raw one.
 
-    A text: 1 or 0 for the same text, white space aside. A list with a classification or open-ended task: 1 or 0 for
+    A text: 1 or 0 for the same text, ignoring white space. A list with a classification or open-ended task: 1 or 0 for
     any of them. Another list: average precision, precision, recall and F1 of the labels between commas. Captions and
     no target have no scores.
     """

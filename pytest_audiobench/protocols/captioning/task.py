@@ -1,4 +1,4 @@
-"""One clip of any sound, a sentence wanted that says what is heard."""
+"""Captioning: one sentence about what is heard in a clip of any sound."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _COURTESY = re.compile(
     r"\sto\s(?:help|assist|answer|listen|analy[sz]e)\b|\bi(?:['’]m|\sam)\safraid\b",
     re.I,
 )
-"""What the model says of itself is not a label: "I'm happy to help"."""
+"""What the model says about itself is not a label: "I'm happy to help"."""
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
 

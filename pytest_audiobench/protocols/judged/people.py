@@ -19,7 +19,7 @@ _DIGITS = 12
 
 
 class PeoplesVerdict(NamedTuple):
-    """What people said of one answer, from 0 to 1: the label that counts, and those of each where there are several."""
+    """What people said about one answer, from 0 to 1: the label that counts, and each one's where there are several."""
 
     label: float | None
     """None where as many say yes as no."""

@@ -434,7 +434,7 @@ def judgings() -> tuple[Judging, ...]:
         ),
         judging_of(SLOT, _slot_prompt, yes_no, Settings(max_new_tokens=16), "slot-judge", norm="first-word-yes-no"),
         _mmau_pro_judging(),
-        # Nothing is true of such an answer: its judge is told no more than an extractor.
+        # Nothing is true of such an answer: its judge gets no more than an extractor.
         judging_of(
             SPEECH_IFEVAL,
             _speech_ifeval_prompt,

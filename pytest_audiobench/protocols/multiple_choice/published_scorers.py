@@ -3,7 +3,7 @@ its successor's, VoiceBench's and its heirs'.
 
 The whole rules, their sources and defects are in ``protocols/scorer_pages/multiple_choice.md``. MMAU's is a test of one
 choice and no parse. It gives one all the same: two choices can pass for the same text only when their token sets are
-equal, so the first choice that passes stands for all that do, and the answer is right exactly when its tokens are those
+equal, so the first choice that passes represents all that do, and the answer is right exactly when its tokens are those
 of the true choice.
 """
 

@@ -1,4 +1,4 @@
-"""One question with listed options, one letter wanted."""
+"""Multiple choice: one question with listed options, answered by a letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our scorer of a yes/no probe: what the answer says of the sound that it was asked about, and nothing else."""
+"""Our scorer of a yes/no probe: what the answer says about the sound that it was asked about, and nothing else."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _IS_THERE = re.compile(
 
 
 def read(text: str, label: str, finish: Finish = "stop") -> Answer:
-    """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""
+    """What it says about ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""
     if tidy_caseless(text) == SOMETHING_ELSE:
         return Answer("parsed", "no")
     body = _answer_text(text)

@@ -251,7 +251,7 @@ def _reasoning_stage(name: str) -> str:
 
 @dataclass(frozen=True)
 class Asking:
-    """How a style asks, and what is put in the place of its words: a ``template``, a system message, a limit.
+    """How a style asks, and what is put in place of its words: a ``template``, a system message, a limit.
 
     ``system`` is "" for none at all. Raises UsageError, when it is made, for a template that cannot be filled.
     """

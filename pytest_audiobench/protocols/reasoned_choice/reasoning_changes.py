@@ -217,7 +217,7 @@ def rewriter(how: str, reasoning_of: Callable[[Earlier], str]) -> Stage:
 
 
 def unusable(response: Response) -> str:
-    """Why a rewriter's reply cannot are in the place of reasoning; "" where it can."""
+    """Why a rewriter's reply cannot replace reasoning; "" where it can."""
     if not (text := rewritten(response)):
         return "it gave no text"
     if response.finish == "length":

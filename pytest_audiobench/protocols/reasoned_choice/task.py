@@ -1,4 +1,4 @@
-"""One option wanted, with or without reasoning; alone, or compared with the answer to the clean clip."""
+"""Multiple choice, with or without reasoning; alone, or compared with the answer to the clean clip."""
 
 from __future__ import annotations
 

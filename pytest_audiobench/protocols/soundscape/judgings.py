@@ -78,7 +78,7 @@ def score_ratings(sample: Sample, value: str) -> Mapping[str, float]:
 
 
 def scene_judgings() -> tuple[Judging, ...]:
-    """``rated-with-key`` and ``rated-by-ear``, each with its twin that keeps what cannot be read as 0."""
+    """``rated-with-key`` and ``rated-by-ear``, each with a variant that keeps what cannot be read as 0."""
     return tuple(
         judging_of(
             name,

@@ -32,7 +32,7 @@ _MISSING = "{}, which computes {}, is not installed: " + install_command("meetin
 
 
 def missing_packages() -> str:
-    """What rates cannot be had on this machine, in a sentence; "" where all can."""
+    """Which rates are not available on this machine, in a sentence; "" where all are."""
     missing = [_MISSING.format(package, rates) for package, rates, *_ in _PACKAGES if not _is_installed(package)]
     return "; ".join(missing)
 
@@ -131,7 +131,7 @@ def _only_errors(logger: logging.Logger) -> Iterator[None]:
 
 
 def lacks_meeteval() -> str:
-    """That the rates of streams cannot be had on this machine, in a sentence; "" where they can."""
+    """Why the rates of streams are not available on this machine, in a sentence; "" where they are."""
     return "" if _is_installed("meeteval") else _MISSING.format("meeteval", "orcwer and mimower")
 
 

@@ -1,4 +1,4 @@
-"""A spoken question, its answer wanted."""
+"""The answer to a spoken question."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def text_norm(text: str) -> str:
 
 
 def _digits_and_units(number: str) -> list[str]:
-    """Digits and units, with a single 零 where units are passed over."""
+    """Digits and units, with a single 零 where units are skipped."""
     if not (significant := number.lstrip("0")):
         return []
     if len(significant) == 1:

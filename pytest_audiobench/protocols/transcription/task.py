@@ -1,4 +1,4 @@
-"""One clip, its words wanted."""
+"""Transcription: the words of one clip."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def single_spaces(text: str) -> str:
 
 
 def jiwer_words(text: str) -> list[str]:
-    """The words that jiwer counts where it is told nothing else: what lies between spaces, no-break ones aside."""
+    """The words that jiwer counts by default: what lies between spaces, no-break ones aside."""
     return [word for word in single_spaces(text).strip().split(" ") if word]
 
 

@@ -1,4 +1,4 @@
-"""One clip of speech, its words wanted in another language."""
+"""Speech translation: the words of one clip in another language."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ class _Cache:
         self._left = _CACHED_BYTES
 
     def get(self, key: tuple[object, ...], make: Callable[[], _Excerpt]) -> _Excerpt:
-        """That of ``key``, made where it is not at hand."""
+        """That of ``key``, made where it is not available."""
         if key not in self._excerpts:
             self._excerpts[key] = excerpt = make()
             self._left -= len(excerpt.mp3)
