@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
     add("--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)")
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
-    add("--lines", metavar="N", type=lines, help="lines that share alpha (default: the evals)")
+    add("--lines", metavar="N", type=lines, help="comparisons that share alpha (default: the evals)")
     add_reports(parser)
     add_output(parser)
 
@@ -74,13 +74,14 @@ def run(args: argparse.Namespace) -> int:
     ]
     if not sides:
         raise UsageError(f"no eval of {source.source} matches {args.eval!r} by a model that matches {args.model!r}")
+    compared = len(sides)  # a gate compares all, whichever metric is asked about
     if args.metric is not None:
         if not (having := [side for side in sides if args.metric in side.metrics.get(side.headline, ())]):
             measured = dict.fromkeys(name for side in sides for name in side.metrics.get(side.headline, ()))
             raise UsageError(f"no eval here measures {args.metric!r}; they measure {', '.join(measured)}")
         sides = having
     question = PowerQuery(
-        args.drop, args.max_drop, args.metric, args.alpha, args.lines or len(sides), args.power, args.flips
+        args.drop, args.max_drop, args.metric, args.alpha, args.lines or compared, args.power, args.flips
     )
     powers, notes = [], []
     for side in sides:

@@ -67,7 +67,7 @@ def _cells(power: Power, several: bool) -> tuple[str, ...]:
     value, amount = power.detectable, "–"
     if value is not None:
         plain_text = f"{value_text(value)} {power.unit}".rstrip()
-        amount = f"{100.0 * value:.1f} points" if power.unit in FRACTIONS else plain_text
+        amount = f"{100.0 * value:.1f} pp" if power.unit in FRACTIONS else plain_text
     return (
         eval_name(f"{power.eval} {power.metric}", power.model, several),
         f"{power.n:,}",
@@ -85,7 +85,7 @@ def _notes(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
     )
     sources = dict.fromkeys(power.flips_from for power in powers if power.flips is not None)
     for source in sources:
-        yield f"flips (samples whose score changes for no reason): {_FROM.get(source, source)}"
+        yield f"flips (samples whose score changes by chance from run to run): {_FROM.get(source, source)}"
     if any(power.flips_from == OWN_ERROR for power in powers):
         yield f"without flips: {OWN_ERROR}"
     said: dict[str, list[str]] = {}

@@ -30,7 +30,7 @@ def test_a_real_run_says_what_each_eval_sees_and_needs(reports, audiobench):
         "calls/digits",
         "calls/words",
     ]
-    assert "flips (samples whose score changes for no reason): assumed;" in out
+    assert "flips (samples whose score changes by chance from run to run): assumed;" in out
 
 
 def test_a_larger_drop_needs_fewer_samples_and_the_detectable_one_is_seen_by_those_there_are(reports, audiobench):

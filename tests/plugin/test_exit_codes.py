@@ -163,7 +163,7 @@ def test_a_run_whose_tests_skip_themselves_after_they_measured_does_not_say_that
     )
     result = suite.run()
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["measured. Nothing was required: *"])
+    result.stdout.fnmatch_lines(["measured. Not gated: *"])
     result.stdout.no_fnmatch_line("*othing was measured*")
 
 
@@ -233,7 +233,7 @@ def test_an_expected_failure_before_the_first_answer_is_green_beside_what_was_me
 
 
 def test_a_run_that_required_nothing_says_that_it_measured(tones):
-    tones.run().stdout.fnmatch_lines(["measured. Nothing was required: *"])
+    tones.run().stdout.fnmatch_lines(["measured. Not gated: *"])
 
 
 def test_a_test_that_is_interrupted_ends_the_run_in_2_without_a_traceback_of_the_package(two):

@@ -58,7 +58,7 @@ def test_the_twelve_scenes_of_a_plain_run_are_gated_verified_scored_and_submitte
     assert main(["baseline", "update", "reports/good", "--out", "main.json"]) == 0
     gated = soundscapes.run("--ab-run=worse", "--ab-baseline=main.json", model="baseline:bed")
     assert gated.ret == pytest.ExitCode.TESTS_FAILED
-    gated.stdout.fnmatch_lines(["reward.drop <= 1pp: * points worse*"])
+    gated.stdout.fnmatch_lines(["reward.drop <= 1pp: * pp worse*"])
     again = soundscapes.run("--ab-run=again", "--ab-baseline=main.json", model="baseline:listener")
     assert again.ret == 0
     again.stdout.fnmatch_lines(["*answers: 0 asked now, 12 from the store*"])

@@ -115,7 +115,7 @@ def test_a_worse_server_has_regressed_against_the_base_of_the_same_run(suite, pa
     comment = suite.audiobench("comment", folder.name).stdout
     assert "regressed" in comment
     assert "the model base" in comment
-    assert "Without a regression line" not in comment
+    assert "Measured, not compared" not in comment
     # Four of each at a time, on the same samples; who was last in one round begins the next.
     turns = [list(turn) for _, turn in groupby(pair.order, key=lambda asked: asked[0])]
     assert [len(turn) for turn in turns] == [4, *[8] * 9, 4]

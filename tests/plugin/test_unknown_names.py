@@ -176,7 +176,7 @@ def test_data_sets_that_are_not_here_are_counted_in_the_headline(asked, workers)
     asked.write(test_tones=BESIDE_ABSENT)
     result = asked.run(workers)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["measured (1 measured, 1 set unavailable: mmar). Nothing was required: *"])
+    result.stdout.fnmatch_lines(["measured (1 measured, 1 set unavailable: mmar). Not gated: *"])
     assert asked.last()[0]["unavailable"] == ["mmar"]
 
 
