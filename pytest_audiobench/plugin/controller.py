@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class Controller:
     """What becomes of the evals of a run. Registered as a plugin once one is to run, since it follows the reports."""
 
-    def __init__(self, place: RunFolder) -> None:
-        self.place = place
+    def __init__(self, place: RunFolder, commit: str) -> None:
+        self.place, self.commit = place, commit
         self.expected: dict[str, Expected] = {}
         """The evals that are to run, by node id, as are the tables that follow."""
         self.outcomes: dict[str, str] = {}
@@ -275,7 +275,10 @@ def controller_of(config: pytest.Config) -> Controller:
     options = read_options(config)
     controller: Controller | None = config.stash.get(CONTROLLER, None)
     if controller is None:
-        controller = config.stash[CONTROLLER] = Controller(RunFolder(options.reports, options.run or new_run_name()))
+        from pytest_audiobench.plugin.earlier_answers import commit_of
+
+        place = RunFolder(options.reports, options.run or new_run_name())
+        controller = config.stash[CONTROLLER] = Controller(place, commit_of(config.rootpath))
     return controller
 
 

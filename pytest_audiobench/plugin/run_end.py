@@ -317,6 +317,7 @@ def _heading(
         started=iso(controller.place.started),
         finished=iso(time.time()),
         command=command_of(session.config),
+        commit=controller.commit,
         exit_status=int(session.exitstatus),
         limit=options.limit,
         epochs=options.epochs,

@@ -791,6 +791,8 @@ class RunRecord(Record, frozen=True, kw_only=True):
     started: Time
     finished: Time
     command: Sequence[str]
+    commit: str = ""
+    """The Git commit that was checked out where pytest ran, when it began; empty where there is none."""
     exit_status: Count
     """pytest's exit code: 0 passed, 1 failed, 2 interrupted, 5 nothing selected; 6 where everything that failed could
     not be compared or was lost with its worker."""

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import importlib.util
+import json
 import os
 import shlex
 import shutil
@@ -316,6 +317,9 @@ def test_a_run_that_was_killed_at_another_commit_is_not_resumed(lab):
     kill_after(lab, 20)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "two"], check=True)
     assert lab.run() == (0, 40)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    record = max((lab.path / "reports").glob("*/run.json"), key=lambda path: path.stat().st_mtime_ns)
+    assert json.loads(record.read_text())["commit"] == head
 
 
 def test_a_run_that_was_killed_days_ago_is_not_resumed(lab):

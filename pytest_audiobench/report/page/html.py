@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
 PAGE = "report.html"
-_OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
+_OF_RUN = ("run", "started", "finished", "command", "commit", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking", "protocol")
 _OF_EVAL = ("name", "model", "suite", "control", "mark", "verdict", "tone")
 _OF_BLOCK = ("scorer", "signature", "parse_rate", "unparsed", "folded")

@@ -59,7 +59,7 @@
       ["Benchmarks", suites.length ? listed(suites, MOST_NAMED) : "none"],
       ["Samples", samples],
       ["Date", `${utc(data.started)}${lasted()}`],
-      ["Versions", [["pytest-audiobench", versions["pytest-audiobench"]], ["Python", data.runtime.python]].filter(([, text]) => text).map(([name, text]) => `${name} ${visible(text)}`).join(", ")],
+      ["Versions", [["pytest-audiobench", versions["pytest-audiobench"]], ["Python", data.runtime.python], ["commit", data.commit.slice(0, 12)]].filter(([, text]) => text).map(([name, text]) => `${name} ${visible(text)}`).join(", ")],
       ["Run", visible(data.run)],
       ["Baseline", changes && changes.baseline.length ? el("div", {}, changes.baseline.map(([name, value], number) =>
         [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null, "wide"],
