@@ -111,7 +111,7 @@ def test_two_tables_of_one_eval_are_compared_in_pairs(tmp_path, capsys):
     files = [table(tmp_path / f"{name}.csv", answers) for name, answers in (("old", GOOD), ("new", WORSE))]
     assert main(["compare", *map(str, files), "--family=transcription", "--gate"]) == 1
     out = unwrapped(capsys.readouterr().out)
-    assert "points worse" in out
+    assert "pp worse" in out
     assert "were guessed by their names" in out
     same = [str(files[0]), str(table(tmp_path / "same.csv", GOOD))]
     assert main(["compare", *same, "--family=transcription", "--gate"]) == 0
@@ -121,7 +121,7 @@ def test_files_of_two_kinds_are_compared(tmp_path, capsys):
     trn(tmp_path / "ref.trn", REFERENCES)
     sides = [trn(tmp_path / "old.trn", GOOD), table(tmp_path / "new.csv", WORSE)]
     assert main(["compare", *map(str, sides), "--family=transcription", "--gate", "--scorers=wer-basic"]) == 1
-    assert "points worse" in unwrapped(capsys.readouterr().out)
+    assert "pp worse" in unwrapped(capsys.readouterr().out)
 
 
 def test_the_page_of_recorded_answers_plays_the_audio_that_the_user_has(tmp_path, capsys):
@@ -239,7 +239,7 @@ def test_a_table_is_compared_with_a_run_by_the_runs_own_scorers(lab, run, capsys
     assert run("ours", "--ab-model=replay:outputs/old.csv")[0] == 0
     folder, new = lab / "reports" / "ours", lab / "outputs" / "new.csv"
     assert main(["compare", str(folder), str(new), "--gate"]) == 1
-    assert "points worse" in unwrapped(capsys.readouterr().out)
+    assert "pp worse" in unwrapped(capsys.readouterr().out)
 
 
 def test_a_table_whose_ids_are_other_samples_is_compared_with_nothing(lab, run, capsys):
