@@ -256,7 +256,7 @@ def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
     return [
         printable(
             f"hint: many answers could not be parsed ({_listed(list(low.values()))}): look at some (report.html, or "
-            "audiobench inspect RUN --clip ID), then at the question, the options and the scorer"
+            "audiobench inspect last), then at the question, the options and the scorer"
         )
     ]
 
