@@ -12,9 +12,9 @@ from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
-from pytest_audiobench.gate.regression_text import difference_text
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.metrics.value import difference_text
 from pytest_audiobench.records.baseline import BaselineFigure
 from pytest_audiobench.report.formatting import interval_text, printable, value_text
 
@@ -46,7 +46,7 @@ def about(contents: Contents) -> list[str]:
         scored = "" if noise.same_outcomes is None else f"{100.0 * noise.same_outcomes:.1f} % scored the same, "
         lines.append(
             f"noise floor: {100.0 * noise.same_answers:.1f} % same answers when asked again, {scored}"
-            f"scores move by {100.0 * noise.score_shift:.1f} points"
+            f"scores move by {100.0 * noise.score_shift:.1f} pp"
         )
     lines += [f"missing: {part}" for part in head.missing]
     return [printable(line) for line in lines]

@@ -8,8 +8,8 @@ from pytest_audiobench.comparison.calibration_file import Calibration
 from pytest_audiobench.comparison.table_cells import table_lines
 from pytest_audiobench.gate.calibration import CalibratedLine, Moved
 from pytest_audiobench.metrics.metric import FRACTIONS
-from pytest_audiobench.metrics.value import digits_text
-from pytest_audiobench.report.formatting import counted, difference_text, printable, value_text, wrapped
+from pytest_audiobench.metrics.value import difference_text, digits_text
+from pytest_audiobench.report.formatting import counted, printable, value_text, wrapped
 
 _HEAD = ("", "mean", "sd", "n", "requires", "MDE")
 OLD_DAYS = 90
@@ -41,9 +41,9 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
 
 
 def _cells(line: CalibratedLine) -> tuple[str, ...]:
-    in_points = line.unit in FRACTIONS
+    in_pp = line.unit in FRACTIONS
     known = line.sd == line.sd
-    spread = "–" if not known else f"{100.0 * line.sd:.2f} points" if in_points else digits_text(line.sd, 3)
+    spread = "–" if not known else f"{100.0 * line.sd:.2f} pp" if in_pp else digits_text(line.sd, 3)
     sees = "–" if line.sees is None else difference_text(line.sees, line.unit).lstrip("+")
     mean = "–" if line.mean != line.mean else value_text(line.mean, line.unit)
     return "", mean, spread, f"{line.n:,}", line.require.partition(" ")[2] or "–", sees

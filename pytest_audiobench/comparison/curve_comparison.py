@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.comparison_lines import PlannedLine
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
+from pytest_audiobench.comparison.table_cells import amount, metric_label, signed_cells, table_lines
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.comparable_samples import ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import Samples, step
@@ -140,8 +140,8 @@ def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Po
     return None if isinstance(sums, str) else sums.points(range(len(rows)))
 
 
-_HEAD = ("over perturbations", "value", "more than {}", "interval", "pairs")
-_ABOUT = "over perturbations: how much more than {} on pairs, of shares in points; no verdict rests on these"
+_HEAD = ("over perturbations", "value", "change", "interval", "pairs")
+_ABOUT = "over perturbations: change: minus {}, on pairs, of shares in pp; no verdict rests on these"
 
 
 def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[dict[str, Any]]:
@@ -175,14 +175,13 @@ def curve_table(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> 
     if not lines:
         return
     yield from wrapped(_ABOUT.format(contenders[0].letter))
-    head = tuple(cell.format(contenders[0].letter) for cell in _HEAD)
-    yield from table_lines(head, (3,), [(_name(line), list(_cells(contenders, line))) for line in lines])
+    yield from table_lines(_HEAD, (3,), [(_name(line), list(_cells(contenders, line))) for line in lines])
     yield ""
 
 
 def curve_cells(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[tuple[str, ...]]:
     """The rows of a table, behind its head; each figure's name stands in its first row."""
-    head = ("figure", *(cell.format(contenders[0].letter) for cell in ("", *_HEAD[1:])))
+    head = ("figure", "", *_HEAD[1:])
     rows = [(_name(line) * (at == 0), *cells) for line in lines for at, cells in enumerate(_cells(contenders, line))]
     return [head, *rows] if rows else []
 
@@ -206,9 +205,9 @@ def _name(line: CurveLine) -> str:
 
 def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:
     unit = line.kind.unit
-    for contender, value, drop, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
-        cells = ("", "", "")
-        if drop is not None:
-            interval = between(finite(drop.lower), finite(drop.upper), unit, "+")
-            cells = (amount(finite(drop.value), unit, "+"), interval, str(pairs))
+    for contender, value, change, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
+        cells: tuple[str, ...] = ("", "", "")
+        if change is not None:
+            by, lower, upper = map(finite, (change.value, change.lower, change.upper))
+            cells = (*signed_cells(by, lower, upper, unit), str(pairs))
         yield f"  {contender.letter}", amount(value, unit), *cells

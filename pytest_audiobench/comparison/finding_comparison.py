@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.table_cells import amount, between, table_lines
-from pytest_audiobench.metrics.metric import SHARE
+from pytest_audiobench.comparison.table_cells import signed_cells, table_lines
+from pytest_audiobench.metrics.metric import POINTS
 from pytest_audiobench.records.reading import read_run
 from pytest_audiobench.records.run import FindingRecord, FindingsRecord
 from pytest_audiobench.report.findings_tables import p_text
@@ -21,7 +21,7 @@ SUPPORTED = ("validated", "candidate")
 
 _HEAD = ("top findings", "uplift", "interval", "q", "status", "than {}")
 _ABOUT = (
-    "top findings: the rate of a domain less that of all others, in points, with its interval and q (by Benjamini and "
+    "top findings: the rate of a domain less that of all others, in pp, with its interval and q (by Benjamini and "
     "Hochberg, over the domains of an eval) on the discovery half of each run's own samples. than {}: new and gone say "
     "whether it is shown in one and not in the other, worse and better that the intervals do not meet, persisting that "
     "they do; what is gone is not proven to be away. No verdict rests on these"
@@ -168,6 +168,5 @@ def _cells(contenders: Sequence[Contender], line: FindingLine) -> Iterator[tuple
         if finding is None:
             yield contender.letter, "–", "", "–", "–", change_
         else:
-            effect = amount(finding.effect_size, SHARE, "+")
-            interval = between(finding.ci_lower, finding.ci_upper, SHARE, "+")
-            yield contender.letter, effect, interval, p_text(finding.adjusted_p_value), finding.status, change_
+            uplift = signed_cells(finding.effect_size, finding.ci_lower, finding.ci_upper, POINTS)
+            yield contender.letter, *uplift, p_text(finding.adjusted_p_value), finding.status, change_

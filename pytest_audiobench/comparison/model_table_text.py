@@ -20,7 +20,7 @@ _SIGNS = str.maketrans(
         **{character: f"{{{character}}}" for character in "[*"},
         **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"},
         **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}\allowbreak{}"},
-        **{"–": "--", "—": "---", "…": r"\ldots{}", "’": "'", "×": r"$\times$"},
+        **{"–": "--", "—": "---", "…": r"\ldots{}", "’": "'", "×": r"$\times$", "\N{MINUS SIGN}": "$-$"},
     }
 )
 

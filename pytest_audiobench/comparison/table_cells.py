@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from pytest_audiobench.gate.regression_text import change_texts
-from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.metrics.value import PERCENT_UNITS
+from pytest_audiobench.metrics.metric import FRACTIONS, Estimate
+from pytest_audiobench.metrics.value import PERCENT_UNITS, signed_text
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.report.formatting import WIDTH, wrapped
+from pytest_audiobench.report.formatting import WIDTH, unit_text, wrapped
 
 LONGEST = 2_000
 """Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""
@@ -44,21 +43,27 @@ def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
     return f"parse rate in {owner} {', '.join(rates)}"
 
 
-def between(lower: float | None, upper: float | None, unit: str, sign: Literal["", "+"] = "") -> str:
-    return "" if lower is None or upper is None else f"{amount(lower, unit, sign)} to {amount(upper, unit, sign)}"
+def between(lower: float | None, upper: float | None, unit: str) -> str:
+    return "" if lower is None or upper is None else f"{amount(lower, unit)} to {amount(upper, unit)}"
 
 
-def amount(number: float | None, unit: str, sign: Literal["", "+"] = "") -> str:
-    """``98.8``, and with a ``sign`` of +, as a difference has it, ``+98.8``."""
+def signed_cells(value: float | None, lower: float | None, upper: float | None, unit: str) -> tuple[str, str]:
+    """A difference with its sign, and its interval."""
+    interval = "" if lower is None or upper is None else f"{signed_text(lower, unit)} to {signed_text(upper, unit)}"
+    return "–" if value is None else signed_text(value, unit), interval
+
+
+def amount(number: float | None, unit: str) -> str:
+    """``98.8`` for a share, else three digits."""
     if number is None:
         return "–"
-    # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
-    return f"{round(100.0 * number, 1) + 0.0:{sign}.1f}" if unit in PERCENT_UNITS else f"{number:{sign}.3g}"
+    text = f"{round(100.0 * number, 1) + 0.0:.1f}" if unit in FRACTIONS else f"{number:.3g}"
+    return f"\N{MINUS SIGN}{text[1:]}" if text.startswith("-") else text
 
 
 def metric_label(metric: str, unit: str) -> str:
     """The metric, and its unit where the numbers do not say it themselves."""
-    return metric if unit in PERCENT_UNITS or not unit else f"{metric} ({unit})"
+    return metric if unit in PERCENT_UNITS or not unit else f"{metric} ({unit_text(unit)})"
 
 
 def table_lines(

@@ -37,7 +37,7 @@ def is_within(size: float | None, floor: NoiseMeasurement | None) -> bool:
 
 
 def floor_text(floor: NoiseMeasurement) -> str:
-    """``within the noise floor: accuracy moves by up to 2.5 points when the same model is asked again (…)``."""
+    """``within the noise floor: accuracy moves by up to 2.5 pp when the same model is asked again (…)``."""
     in_points = metric_kind(floor.metric).unit in FRACTIONS
     most = f"{100.0 * floor.score_shift:.1f} pp" if in_points else digits_text(floor.score_shift, 3)
     outcomes = (

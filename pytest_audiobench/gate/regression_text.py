@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
 from pytest_audiobench.gate.threshold_syntax import group_text
 from pytest_audiobench.metrics.metric import FRACTIONS
-from pytest_audiobench.metrics.value import digits_text
+from pytest_audiobench.metrics.value import difference_text, digits_text, signed_text
 from pytest_audiobench.records.run import NoiseRecord, RegressionRecord
 
 RUNAWAYS = "; runaway answers dominate: look at them first, and also gate "
@@ -53,21 +53,8 @@ def change_texts(record: RegressionRecord) -> tuple[str, str]:
     """``−3.2 pp`` for an accuracy, ``+3.2 pp`` for a word error rate that became worse; and ``−5.0 to −1.4``."""
     unit = record.drop_unit
     value, lower, upper = change_of(record)
-    interval = "" if lower is None or upper is None else f"{_signed(lower, unit)} to {_signed(upper, unit)}"
-    return "–" if value is None else difference_text(value, unit), interval
-
-
-def difference_text(difference: float, unit: str) -> str:
-    """``−3.2 pp`` between two fractions, ``+5.0 %`` for a share of one of the values, else four digits and the unit."""
-    return f"{_signed(difference, unit)} {'pp' if unit in FRACTIONS else unit}".rstrip()
-
-
-def _signed(number: float, unit: str) -> str:
-    if unit == "%" or unit in FRACTIONS:
-        text = f"{round(100.0 * number, 1) + 0.0:+.1f}"
-    else:
-        text = digits_text(number + 0.0, 4, "+")
-    return text.replace("-", "\N{MINUS SIGN}", 1)
+    interval = "" if lower is None or upper is None else f"{signed_text(lower, unit)} to {signed_text(upper, unit)}"
+    return difference_text(value, unit), interval
 
 
 def level_text(alpha: float, lines: int) -> str:

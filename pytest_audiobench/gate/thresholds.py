@@ -122,7 +122,7 @@ def parse_threshold(text: str) -> Threshold | Line:
         )
     if kind.unit != POINTS and text.rstrip().endswith("pp"):
         raise UsageError(
-            f"the threshold {text[:80]!r} has points for its limit, which differences such as lift are in, and "
+            f"the threshold {text[:80]!r} has pp for its limit, which differences such as lift are in, and "
             f"{kind.name} is none: write a percentage, or the number as it is reported"
         )
     # A 1 that was meant as a point would be a hundred of them; what is written in points is meant.
@@ -131,9 +131,7 @@ def parse_threshold(text: str) -> Threshold | Line:
         hint = (
             "" if is_in_points else f": points are fractions of one; write {parts.limit:g}pp for {parts.limit:g} points"
         )
-        raise UsageError(
-            f"the threshold {text[:80]!r} has a limit above 100 points, between which {kind.name} lies{hint}"
-        )
+        raise UsageError(f"the threshold {text[:80]!r} has a limit above 100 pp, between which {kind.name} lies{hint}")
     least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
     if not least <= parts.limit <= most:
         percent = (

@@ -94,7 +94,7 @@ class MetricKind:
     direction: Direction
     """Which way is better: "higher" or "lower"."""
     unit: str
-    """"share" and "points" are fractions of one that are shown in percent; any other text is shown as it is."""
+    """"share" and "points" are fractions of one, shown in % and in pp; any other text is shown as it is."""
     estimate: Callable[[Sequence[Statistics], Clusters], Estimate]
     """Takes the samples' statistics and, where clips repeat, each sample's cluster; NaN for samples without any."""
     parts: Callable[[Statistics], tuple[float, float]] | None = None

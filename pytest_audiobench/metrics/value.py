@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import ERROR_RATES, POINTS, SHARE
+from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, SHARE
 
 _STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped")
 
@@ -29,7 +29,7 @@ class Metric(float):
     n: int
     """The samples that it was computed from; of several epochs each counts once."""
     unit: str
-    """Such as "share" (0 to 1), "points" or "Hz"; "" for a plain number."""
+    """Such as "share" (0 to 1), "points" (of differences of shares; -1 to 1) or "Hz"; "" for a plain number."""
     direction: Literal["higher", "lower"]
     """Which way is better."""
     coverage: dict[str, int]
@@ -79,7 +79,7 @@ class Metric(float):
         return lines
 
     def _number(self) -> str:
-        unit = "" if self.unit in ("", SHARE, *ERROR_RATES) else f" {self.unit}"
+        unit = "" if self.unit in ("", *FRACTIONS) else f" {self.unit}"
         interval = interval_text(self.lower, self.upper)
         return f"{self.name} {value_text(float(self))}{unit}{interval and f' {interval}'} n={self.n}"
 
@@ -91,7 +91,11 @@ class Metric(float):
 def digits_text(value: float, digits: int, sign: str = "") -> str:
     """A number to ``digits`` significant ones, or to the whole where it has more before the point; ``+``: its sign."""
     whole = 10**digits - 0.5 <= abs(value) < 1e15
-    return f"{value:{sign}.0f}" if whole else f"{value:{sign}.{digits}g}"
+    return _minus(f"{value:{sign}.0f}" if whole else f"{value:{sign}.{digits}g}")
+
+
+def _minus(text: str) -> str:
+    return f"\N{MINUS SIGN}{text[1:]}" if text[:1] == "-" else text
 
 
 def value_text(value: float | None) -> str:
@@ -99,7 +103,7 @@ def value_text(value: float | None) -> str:
     if value is None:
         return "–"
     if not math.isfinite(value) or value == 0.0 or 0.001 <= abs(value) < 10_000:
-        return f"{value:.3f}"
+        return _minus(f"{value:.3f}")
     return digits_text(value, 3)
 
 
@@ -120,11 +124,29 @@ def figure_text(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     if unit in PERCENT_UNITS:
-        return f"{100 * value:.1f} %"
+        return f"{_hundredths(value)} %"
     if unit == POINTS:
-        # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
-        return f"{round(100 * value, 1) + 0.0:+.1f} points"
+        return difference_text(value, unit)
     return f"{digits_text(value, 4)} {unit.replace(' per ', '/')}".rstrip()
+
+
+def difference_text(difference: float | None, unit: str) -> str:
+    """``−3.2 pp`` between two fractions, ``+5.0 %`` for a share of one of the values, else four digits and the unit."""
+    if difference is None:
+        return "–"
+    return f"{signed_text(difference, unit)} {'pp' if unit in FRACTIONS else unit}".rstrip()
+
+
+def signed_text(number: float, unit: str) -> str:
+    """``−3.2``, in the unit in which it is read: pp (points of a hundred) for a difference of fractions."""
+    if unit == RELATIVE or unit in FRACTIONS:
+        return _hundredths(number, "+")
+    return digits_text(number + 0.0, 4, "+")
+
+
+def _hundredths(number: float, sign: str = "") -> str:
+    # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
+    return _minus(f"{round(100.0 * number, 1) + 0.0:{sign}.1f}")
 
 
 def bounds_text(lower: float | None, upper: float | None, unit: str) -> str:
@@ -132,9 +154,9 @@ def bounds_text(lower: float | None, upper: float | None, unit: str) -> str:
     if lower is None or upper is None:
         return ""
     if unit in (POINTS, RELATIVE):
-        return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
+        return f"{signed_text(lower, unit)} to {signed_text(upper, unit)}"
     if unit in PERCENT_UNITS:
-        return f"{100 * lower:.1f} to {100 * upper:.1f}"
+        return f"{_hundredths(lower)} to {_hundredths(upper)}"
     return f"{digits_text(lower, 4)} to {digits_text(upper, 4)}"
 
 

@@ -51,7 +51,7 @@ class Comparison:
     @property
     def says(self) -> str:
         """The comparison in a sentence."""
-        name, what = self.published.name, "points" if self.unit in PERCENT_UNITS else self.unit or "in its own unit"
+        name, what = self.published.name, "pp" if self.unit in PERCENT_UNITS else self.unit or "in its own unit"
         known = f"; disputed: {self.published.disputed}" if self.published.disputed else ""
         nearest = f"{self.protocol} comes closest ({self.distance:+.2f} {what})"
         if self.beyond:

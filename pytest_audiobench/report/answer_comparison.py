@@ -74,8 +74,8 @@ COLUMNS: Mapping[str, str] = {
     "same": "the same answer as before (consistency)",
     "flips": "another option, of those parsed in both runs (flip_rate)",
     "changed": "predictions that are not equal, as the study counts them (prediction_changed)",
-    "drop": "the score before less that after, in points (accuracy_drop)",
-    "reliance": "what the audio adds, in points (audio_reliance)",
+    "drop": "the score before less that after, in pp (accuracy_drop)",
+    "reliance": "what the audio adds, in pp (audio_reliance)",
     "followed": "answers that are the injected option (follow_rate)",
     "swayed": "of those that answered another option before, the injected one now",
 }
@@ -199,13 +199,13 @@ def _cells(item: ItemRecord, scorer: ScorerRecord) -> Iterator[tuple[str, Cell]]
 
 
 def _cell(metric: MetricRecord) -> Cell:
-    text = value_text(metric.value, metric.unit).removesuffix(" points")
+    text = value_text(metric.value, metric.unit).removesuffix(" pp")
     return Cell(text.removesuffix(" %") if metric.unit == SHARE else text, interval_text(metric, metric.unit))
 
 
 def _title(comparison: AnswerComparison, record: RunRecord) -> str:
     name = eval_name(comparison.of, comparison.model, len(aliases(record)) > 1)
-    return f"{name}; shares in %, differences in points"
+    return f"{name}; shares in %, differences in pp"
 
 
 def _head(name: str, comparison: AnswerComparison) -> str:

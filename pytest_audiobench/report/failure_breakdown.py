@@ -8,9 +8,10 @@ from types import MappingProxyType
 
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.value import difference_text
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.run import ItemRecord, MetricRecord
-from pytest_audiobench.report.formatting import difference_text, interval_text, value_text
+from pytest_audiobench.report.formatting import interval_text, value_text
 
 _IN_WORDS: Mapping[str, str] = MappingProxyType(
     {

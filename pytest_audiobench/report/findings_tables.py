@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_audiobench.metrics.metric import POINTS, SHARE
+from pytest_audiobench.metrics.value import bounds_text
 from pytest_audiobench.records import run as records
 from pytest_audiobench.report import formatting
 from pytest_audiobench.report.safe_text import escaped, table_row
@@ -23,7 +24,7 @@ SIGNS: Mapping[str, formatting.Sign] = {
 _MOST_PHRASES = 10
 _MOST_DOMAINS = 6
 _LONGEST_NAME = 24
-_HEAD = ("Rate", "Interval", "Uplift, points", "Interval", "q", "Uplift on holdout", "Interval", "p", "Status")
+_HEAD = ("Rate", "Interval", "Uplift, pp", "Interval", "q", "Uplift on holdout", "Interval", "p", "Status")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Half:
     """One half of the clips, discovery or holdout."""
 
     uplift: str
-    """In points."""
+    """In pp."""
     interval: str
     rates: str
     clips: str
@@ -231,8 +232,8 @@ def _half(side: records.FindingSideRecord, uplift: records.FindingRecord | recor
     at, low, high = uplift.effect_size, uplift.ci_lower, uplift.ci_upper
     rate, others = formatting.value_text(side.domain_rate, SHARE), formatting.value_text(side.other_rate, SHARE)
     return Half(
-        uplift="–" if at is None else f"{100 * at:+.1f}",
-        interval="" if low is None or high is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
+        uplift=formatting.value_text(at, POINTS).removesuffix(" pp"),
+        interval=bounds_text(low, high, POINTS),
         rates=f"{rate} and {others}",
         clips=f"{side.clip_count_domain} and {side.clip_count_other}",
         p=p_text(side.p_value),

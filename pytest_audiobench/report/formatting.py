@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from msgspec.structs import asdict
 
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
-from pytest_audiobench.metrics.value import PERCENT_UNITS, RELATIVE, bounds_text, digits_text, figure_text
+from pytest_audiobench.metrics.value import PERCENT_UNITS, RELATIVE, bounds_text, figure_text
 from pytest_audiobench.records.run import CoverageRecord
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
@@ -52,17 +52,6 @@ class Interval(Protocol):
 value_text = figure_text
 
 
-def difference_text(difference: float | None, unit: str) -> str:
-    """``+1.3 points`` between two values of a fraction, else four digits, a sign and the unit; a dash where unknown."""
-    if difference is None:
-        return "–"
-    if unit == RELATIVE:
-        return f"{round(100 * difference, 1) + 0.0:+.1f} %"
-    if unit in FRACTIONS:
-        return value_text(difference, POINTS)
-    return f"{digits_text(difference, 4, '+')} {unit}".rstrip()
-
-
 def interval_text(figure: Interval, unit: str) -> str:
     """``83.1 to 90.9``, in the value's own ``unit``; empty where no interval is known."""
     return bounds_text(figure.lower, figure.upper, unit)
@@ -75,8 +64,8 @@ def axis_value(value: float | None, unit: str) -> float | None:
 
 
 def unit_text(unit: str) -> str:
-    """The unit of an axis: ``%`` for shares and error rates."""
-    return "%" if unit in PERCENT_UNITS else unit
+    """The unit of an axis: ``%`` for shares and error rates, ``pp`` for their differences."""
+    return "%" if unit in PERCENT_UNITS else "pp" if unit == POINTS else unit
 
 
 def counted(number: int, noun: str) -> str:

@@ -61,9 +61,7 @@ def suite_lines(
     """The lines of some suites alone; the model is named where there are ``several``."""
     for table in _leading(suites):
         yield "", False
-        dropped = (
-            f"; {perturbation_view.against(table.rows)}" + " in points" * (table.unit == "%") if table.rows else ""
-        )
+        dropped = f"; {perturbation_view.against(table.rows)}" + " in pp" * (table.unit == "%") if table.rows else ""
         yield printable(_title(table, several) + dropped), True
         if table.rows:
             texts = _table_lines(table, width) if isinstance(table, Curve | Summary) else _comparison_lines(table, most)
@@ -192,6 +190,6 @@ def _cells(row: Row, has_bars: bool) -> tuple[str, ...]:
     share = min(max(row.at or 0.0, 0.0), 100.0) / 100.0
     filled = round(share * _BAR)
     bar = f"|{'#' * filled}{' ' * (_BAR - filled)}|" if has_bars and row.at is not None else ""
-    points = row.drop.removesuffix(" points")
+    drop = row.drop.removesuffix(" pp")
     parse_rate = f"{_FEWER} {row.parse_rate:>{len('100.0 %')}}" if row.fewer else row.parse_rate
-    return row.label, row.value, parse_rate, bar, points, row.drop_interval, row.p
+    return row.label, row.value, parse_rate, bar, drop, row.drop_interval, row.p

@@ -9,8 +9,9 @@ from typing import Any
 
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.metrics.value import difference_text
 from pytest_audiobench.records import run as records
-from pytest_audiobench.report.formatting import axis_value, difference_text, interval_text, unit_text, value_text
+from pytest_audiobench.report.formatting import axis_value, interval_text, unit_text, value_text
 
 FEWER = 0.02
 """Of all answers, so many fewer parsed ones than under the clean perturbation are pointed out."""

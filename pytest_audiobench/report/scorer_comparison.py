@@ -10,7 +10,7 @@ from msgspec import structs
 
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.wording_figures import wording_number
-from pytest_audiobench.metrics.value import PERCENT_UNITS
+from pytest_audiobench.metrics.value import PERCENT_UNITS, difference_text
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord, SuiteRecord
 from pytest_audiobench.report import formatting
 
@@ -70,7 +70,7 @@ class ScorerTable:
     direction: str
     rows: tuple[ScorerRow, ...]
     spread: float | None
-    """The largest value minus the smallest: in points for shares and error rates, else in the metric's own unit; None
+    """The largest value minus the smallest: in pp for shares and error rates, else in the metric's own unit; None
     for fewer than two numbers."""
     spread_text: str
 
@@ -94,7 +94,7 @@ class ScorerComparison:
         """How far ``row`` lies from the reference; empty for the reference itself, and where a number is missing."""
         if row is self.reference or row.value is None or self.reference.value is None:
             return ""
-        return formatting.difference_text(row.value - self.reference.value, self.table.unit)
+        return difference_text(row.value - self.reference.value, self.table.unit)
 
     def is_headline(self, row: ScorerRow) -> bool:
         return row is self.reference and row.scorer == self.headline
@@ -274,7 +274,7 @@ def _table(
     if spread is not None and unit not in PERCENT_UNITS:
         text = f"{spread:.4g} {unit}".rstrip()
     elif spread is not None:
-        text = "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
+        text = "under 0.1 pp" if 0.0 < spread < 0.05 else f"{spread:.1f} pp"
     return ScorerTable(name, unit, metrics[0].direction, rows, spread, text)
 
 

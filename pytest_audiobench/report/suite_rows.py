@@ -225,4 +225,4 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
         yield f"{count} {are} not here{fetch} (each: pytest -rs, or audiobench list benchmarks)"
     if others:
         more = counted(sum(item.outcome == "skipped" and _ABSENT not in item.message for item in run.items), "eval")
-        yield f"{more} skipped otherwise, the first since {others[0]}"
+        yield f"{more} skipped for another reason, such as: {others[0]}"

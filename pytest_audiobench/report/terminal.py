@@ -118,7 +118,7 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
 
 def verdict_lines(run: RunRecord, width: int) -> list[Line]:
     """The run's verdict, how it came about, what a reader should do; at last where the answers came from."""
-    verdict = run_verdict(run)
+    verdict = run_verdict(run, counts_absent=False)
     counts = f" ({verdict.counts})" if verdict.counts else ""
     lines = list(_fitted(printable(f"{verdict.word}{counts}. {verdict.advice}"), _STYLES[verdict.tone], width))
     answers = summary_footer.answers_line(run)
@@ -262,7 +262,7 @@ def _regression_row(change: Change, several: bool) -> tuple[str, ...]:
     interval = f"[{change.interval}]" if change.interval else ""
     is_measured = change.at is not None
     numbers = (change.before, change.now, change.change) if is_measured else ("", "", "")
-    flips = f"-{change.worse} +{change.better}" if is_measured else ""
+    flips = f"\N{MINUS SIGN}{change.worse} +{change.better}" if is_measured else ""
     cells = (change.status, f"{name}: {change.line}", *numbers, interval, flips, str(change.pairs))
     return tuple(map(printable, cells))
 
@@ -274,7 +274,7 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
     indent = " " * (len(text) - len(text.lstrip()))
     # A number stays with its unit.
     wrapped = textwrap.wrap(
-        re.sub(r"(?<=\d) (?=[%×]|MB\b)", _NO_BREAK, text.strip()),
+        re.sub(r"(?<=\d) (?=[%×]|MB\b|pp\b)", _NO_BREAK, text.strip()),
         max(width, 20),
         initial_indent=indent,
         subsequent_indent=f"{indent}  ",
@@ -313,7 +313,7 @@ def _agreement(item: ItemRecord) -> list[str]:
         for number in (over.mean, over.spread, over.min, over.max, over.agreement)
     )
     return [
-        f"{over.metric} over {over.epochs} epochs: mean {mean} %, spread {spread} points ({low} to {high}); "
+        f"{over.metric} over {over.epochs} epochs: mean {mean} %, spread {spread} pp ({low} to {high}); "
         f"the same answer in all epochs for {same} % of {over.n} samples"
     ]
 

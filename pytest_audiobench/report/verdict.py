@@ -19,6 +19,13 @@ _NOTHING_SELECTED = 5
 _NO_VERDICT = dict(
     enumerate(("interrupted", "stopped by an internal error", "stopped by a usage error", "nothing was selected"), 2)
 )
+_KEPT = "No verdict. Answers are kept: run it again, and only the rest is asked."
+_REMEDY = {
+    2: _KEPT,
+    3: _KEPT,
+    4: "No verdict: see the error above.",
+    5: "No verdict: no test matches the paths, -k and -m.",
+}
 _FAILED, _PASSED = Sign("✗", "bad", "failed"), Sign("✓", "good", "passed")
 INSTRUMENT_FAILED = 6
 """The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
@@ -66,8 +73,11 @@ def regression_lines(items: Sequence[ItemRecord]) -> Sequence[Change]:
     return changed_lines(items)
 
 
-def run_verdict(record: RunRecord) -> RunVerdict:
-    """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
+def run_verdict(record: RunRecord, counts_absent: bool = True) -> RunVerdict:
+    """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed.
+
+    Data sets that are not here are counted, but for those who tell of them elsewhere.
+    """
     changes = baseline_changes(record)
     lines = [line for item in record.items for line in item.regressions]
     # What the baseline does not know is measured alone, unless that fails the run.
@@ -76,9 +86,10 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     thresholds: Counter[str] = Counter(verdict.status for item in record.items for verdict in item.verdicts)
     failed = len(failed_otherwise(record))
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
-    more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
+    why = " for another reason" * bool(thresholds["fail"] or "regressed" in statuses)
+    more += [f"{counted(failed, 'eval')} failed{why}"] if failed else []
     more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
-    if record.unavailable:
+    if record.unavailable and counts_absent:
         measured = len({item.nodeid for item in record.items if item.scorers})
         sets = counted(len(record.unavailable), "set")
         listed = f": {', '.join(record.unavailable)}" * (len(record.unavailable) <= _MOST_NAMES)
@@ -100,7 +111,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
 def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
     status = record.exit_status
     if status in _NO_VERDICT and not (status == _NOTHING_SELECTED and record.items):
-        return _FAILED._replace(words=_NO_VERDICT[status]), "No verdict: run it again."
+        return _FAILED._replace(words=_NO_VERDICT[status]), _REMEDY[status]
     if "regressed" in lines:
         worse = [
             item

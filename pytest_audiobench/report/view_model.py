@@ -259,7 +259,7 @@ def _distance_to_whole(items: Sequence[ItemRecord]) -> str:
     each = (
         f" ({item.n} of {item.size} samples of {item.eval})" if len(distances) == 1 else f" ({item.eval} the furthest)"
     )
-    return f" 19 times in 20 a whole set's value lies within {100 * reach:.1f} points of that here{each}."
+    return f" 19 times in 20 a whole set's value lies within {100 * reach:.1f} pp of that here{each}."
 
 
 def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:

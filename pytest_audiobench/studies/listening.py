@@ -8,7 +8,8 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.perturbations.interventions import with_silence, with_swapped_clips, without_audio
-from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.metrics.metric import POINTS
+from pytest_audiobench.metrics.value import Metric, difference_text
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.studies.evaluate import Evaluate, evaluator_of
@@ -56,6 +57,6 @@ def _hearing(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
     least = min(bounds, key=bounds.__getitem__)
     gain = adds[least]
     if bounds[least] > 0.0 and gain.n >= _FEWEST and not errors:
-        return Hearing("proven", f"{name}: {100 * gain:+.1f} points over {least} (n={gain.n})")
-    why = f"{errors} askings failed" if errors else f"{100 * gain:+.1f} points over {least}, n={gain.n}"
+        return Hearing("proven", f"{name}: {difference_text(gain, POINTS)} over {least} (n={gain.n})")
+    why = f"{errors} askings failed" if errors else f"{difference_text(gain, POINTS)} over {least}, n={gain.n}"
     return Hearing("unproven", f"not shown on {name} ({why})")

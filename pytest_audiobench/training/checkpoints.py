@@ -23,13 +23,13 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.baseline_sources import missing_parts
 from pytest_audiobench.comparison.comparison_lines import Selection
 from pytest_audiobench.comparison.run_series import Names, by_words, ordered_points, steps
-from pytest_audiobench.comparison.table_cells import amount, table_lines, value_cell
+from pytest_audiobench.comparison.table_cells import table_lines, value_cell
 from pytest_audiobench.comparison.track import Curve, Track, TrackOptions, track
 from pytest_audiobench.comparison.track_page import write_page
 from pytest_audiobench.comparison.track_text import name as curve_name
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.regression_text import change_texts
 from pytest_audiobench.gate.threshold_syntax import read_margin
-from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.report.run_writer import RECORD
 
@@ -130,7 +130,7 @@ class Look(NamedTuple):
             yield f"step {self.checkpoint.label}: the first; the next is compared with it"
         else:
             rows = [self._cells(self.track, curve) for curve in self.own_curves]
-            head = (f"step {self.checkpoint.label}, against the best so far", "value", "drop", "of", "")
+            head = (f"step {self.checkpoint.label}, against the best so far", "value", "change", "since", "")
             yield from table_lines(head, (), [("", rows)])
 
     def _cells(self, curves: Track, curve: Curve) -> tuple[str, ...]:
@@ -139,9 +139,8 @@ class Look(NamedTuple):
         head = (curve_name(curve), value_cell(estimate, curve.unit))
         if curve.since_best is None:
             return (*head, "", "", "best")
-        points = " points" * (curve.since_best.unit in PERCENT_UNITS)
-        drop = f"{amount(curve.since_best.drop, curve.since_best.unit)}{points}"
-        return (*head, drop, curves.points[curve.best].label, "✗ worse" if curve in self.regressed else "")
+        change, _ = change_texts(curve.since_best)
+        return (*head, change, curves.points[curve.best].label, "✗ worse" if curve in self.regressed else "")
 
 
 @dataclass

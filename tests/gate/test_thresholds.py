@@ -124,7 +124,7 @@ def test_an_unknown_metric_names_the_nearest():
 
 @pytest.mark.parametrize("text", ["accuracy >= 55pp", "wer <= 5 pp", "order_worst >= 90pp"])
 def test_points_are_of_differences_alone(text):
-    with pytest.raises(UsageError, match="has points for its limit, which differences such as lift are in"):
+    with pytest.raises(UsageError, match="has pp for its limit, which differences such as lift are in"):
         parse_threshold(text)
 
 
@@ -136,7 +136,7 @@ def test_points_of_a_difference_may_be_any_that_it_can_be(text, limit):
 
 
 def test_a_limit_beyond_all_points_is_told_how_points_are_written_where_it_has_none():
-    with pytest.raises(UsageError, match=r"limit above 100 points, between which lift lies$"):
+    with pytest.raises(UsageError, match=r"limit above 100 pp, between which lift lies$"):
         parse_threshold("lift >= -101pp")
     with pytest.raises(UsageError, match=r"points are fractions of one; write -1pp for -1 points$"):
         parse_threshold("lift >= -1")

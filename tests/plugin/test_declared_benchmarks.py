@@ -329,7 +329,7 @@ def test_quick_asks_a_part_of_every_declared_benchmark_and_says_how_far_the_whol
     metric = item["metrics"][0]
     reach = max(metric["value"] - metric["lower"], metric["upper"] - metric["value"])
     points = 100 * reach * (1 - item["n"] / 200) ** 0.5
-    said = f"within {points:.1f} points of that here ({item['n']} of 200 samples of pitch[low-short])."
+    said = f"within {points:.1f} pp of that here ({item['n']} of 200 samples of pitch[low-short])."
     assert said in result.stdout.str()
     assert pitch.run(HERE, "-m", "not quick").ret == pytest.ExitCode.NO_TESTS_COLLECTED
     pitch.run(HERE, "-m", "quick", "--ab-limit=5", "-k", "high-long").assert_outcomes(passed=1, deselected=3)

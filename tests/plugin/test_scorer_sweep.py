@@ -28,7 +28,7 @@ def test_all_scorers_read_the_answers_the_default_as_the_headline(suite, workers
     names = scorers(run)
     assert names[0] == "letters"
     assert len(names) == len(set(names)) >= READINGS
-    done.stdout.fnmatch_lines(["tones: accuracy by * scorers, spread * points", "  mmau-string  *"])
+    done.stdout.fnmatch_lines(["tones: accuracy by * scorers, spread * pp", "  mmau-string  *"])
 
 
 def test_scorers_are_chosen_by_name_and_the_command_line_goes_before(suite):

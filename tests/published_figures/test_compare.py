@@ -33,7 +33,7 @@ def figure(value, **changes):
 def test_the_closest_protocol_is_named_and_whether_the_figure_lies_in_its_interval():
     (one,) = comparisons(item(0.387, 0.457, 0.148), [figure(45.70)])
     assert (one.protocol, one.is_inside, one.beyond) == ("p1", True, 0.0)
-    assert one.says == "b/m/emotion/accuracy = 45.70 %: p1 comes closest (+0.00 points), inside its interval"
+    assert one.says == "b/m/emotion/accuracy = 45.70 %: p1 comes closest (+0.00 pp), inside its interval"
     (one,) = comparisons(item(0.387, 0.457, half=0.001), [figure(44.0)])
     assert (one.protocol, one.is_inside, one.beyond) == ("p1", False, 0.0)
 
@@ -41,7 +41,7 @@ def test_the_closest_protocol_is_named_and_whether_the_figure_lies_in_its_interv
 def test_a_figure_that_no_protocol_gives_is_beyond_them_all():
     (one,) = comparisons(item(0.387, 0.457), [figure(76.70, disputed="copied")])
     assert one.beyond == pytest.approx(31.0)
-    assert "no scorer gives it; it lies 31.00 points above them all" in one.says
+    assert "no scorer gives it; it lies 31.00 pp above them all" in one.says
     assert one.says.endswith("disputed: copied")
     (one,) = comparisons(item(0.387, 0.457), [figure(38.0)])
     assert one.beyond == pytest.approx(-0.7)

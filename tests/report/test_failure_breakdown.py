@@ -34,7 +34,7 @@ def test_each_class_has_its_count_its_share_and_the_score_without_it(runs: Any) 
         "accuracy",
         "60.0 %",
         "75.0 %",
-        "+15.0 points",
+        "+15.0 pp",
         8,
     )
     assert moved.interval

@@ -31,15 +31,15 @@ def test_many_protocols_are_a_table_with_every_perturbation_and_a_drawing(runs: 
     table = page.page.locator("#scorers table")
     rows = table.locator("tbody tr").all_inner_texts()
     assert [row.split()[0] for row in rows] == ["lenient", "third", "fourth", "skipping", "letters"]
-    assert re.search(r"lenient\s+70\.0 %\s+[\d.]+ to [\d.]+\s+10\s+0\s+0\s+\+10\.0 points", rows[0])
-    assert re.search(r"skipping\s+66\.7 %\s+[\d.]+ to [\d.]+\s+9\s+1\s+1\s+\+6\.7 points", rows[3])
+    assert re.search(r"lenient\s+70\.0 %\s+[\d.]+ to [\d.]+\s+10\s+0\s+0\s+\+10\.0 pp", rows[0])
+    assert re.search(r"skipping\s+66\.7 %\s+[\d.]+ to [\d.]+\s+9\s+1\s+1\s+\+6\.7 pp", rows[3])
     assert "headline" in rows[4]
     drawing = page.page.locator("#scorers svg[role=img]")
     drawing.wait_for()
     assert drawing.locator("path[transform]:has(title)").count() == 5
     assert "letters: 60.0 %" in (drawing.text_content() or "")
     assert (
-        "60.0 % (letters) to 70.0 % (lenient), spread 10.0 points"
+        "60.0 % (letters) to 70.0 % (lenient), spread 10.0 pp"
         in page.page.locator("#scorers .body summary").first.inner_text()
     )
     assert page.complaints == []
@@ -99,9 +99,7 @@ def test_what_went_wrong_is_a_table_with_examples_of_each_class(runs: Any, opene
     page = opened(runs.page(runs.item(0, "a", answers, wording=WORDING)))
     section = page.page.locator("#failures")
     rows = section.locator("tbody tr").all_inner_texts()
-    assert re.search(
-        r"loop\s+4\s+33\.3 %\s+accuracy\s+50\.0 %\s+75\.0 %\s+[\d.]+ to [\d.]+\s+8\s+\+25\.0 points", rows[0]
-    )
+    assert re.search(r"loop\s+4\s+33\.3 %\s+accuracy\s+50\.0 %\s+75\.0 %\s+[\d.]+ to [\d.]+\s+8\s+\+25\.0 pp", rows[0])
     assert re.search(r"refused\s+1\s+8\.3 %", rows[1])
     assert (
         "accuracy 50.0 %; 75.0 % without 4 in a loop; also 1 refused" in section.locator(".body summary").inner_text()

@@ -44,7 +44,7 @@ def test_keys_go_from_cell_to_cell_and_what_a_cell_stands_for_is_told_in_full(ru
     assert page.page.evaluate("document.activeElement.textContent") == "! 20.8"
     told = page.page.locator("#grid .cell-text").inner_text()
     assert told.startswith("white-2 · tones: accuracy 20.8 % [")
-    assert "n 24, parse rate 62.5 %; drop from clean +75.0 points [" in told
+    assert "n 24, parse rate 62.5 %; drop from clean +75.0 pp [" in told
     assert "fewer parsed: 62.5 %, clean 100.0 %" in told
     page.page.keyboard.press("ArrowUp")
     assert page.page.locator("#grid .cell-text").inner_text().startswith("white-1")

@@ -108,7 +108,7 @@ def test_the_results_come_first_and_the_evals_hold_every_score(runs: Any, opened
     ("changes", "said"),
     [
         ({"exit_status": 1}, "Failed. See what failed"),
-        ({"exit_status": 2}, "Interrupted. No verdict: run it again."),
+        ({"exit_status": 2}, "Interrupted. No verdict. Answers are kept: run it again, and only the rest is asked."),
         ({"limit": 2}, "Never comparable with a full run"),
     ],
 )

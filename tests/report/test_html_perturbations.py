@@ -123,10 +123,10 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
     assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
     last = [cell.inner_text() for cell in rows.last.locator("td").all()]
     assert last[0] == "20.8 %"
-    assert last[2:5] == ["24", "62.5 % ! fewer parsed", "+75.0 points"]
+    assert last[2:5] == ["24", "62.5 % ! fewer parsed", "+75.0 pp"]
     assert last[6] == "<0.001"
     facts = page.page.locator("#perturbations .curve .over").inner_text()
-    assert "+35.4 points per 10 dB SNR" in facts
+    assert "+35.4 pp per 10 dB SNR" in facts
     assert "least squares over 3 perturbations" in facts
     assert "trend p (Holm) <0.001" in facts
     assert "area (mean from 20 to 0 dB SNR)" in facts

@@ -43,7 +43,7 @@ def test_cells_hold_the_number_with_its_perturbations(runs: Any) -> None:
     cell = sheet.cells[hardest][grid.columns.index("emotion")]
     assert cell is not None
     assert (cell.value, cell.n, cell.parse_rate, cell.against) == ("20.8 %", 24, "62.5 %", "clean")
-    assert (cell.drop, cell.p) == ("+75.0 points", "<0.001")
+    assert (cell.drop, cell.p) == ("+75.0 pp", "<0.001")
     assert cell.fewer == "fewer parsed: 62.5 %, clean 100.0 %"
     assert cell.interval
     assert sheet.cells[0][0] is not None

@@ -39,7 +39,7 @@ def test_a_fall_of_what_was_answered_is_marked_and_said(runs: Any) -> None:
 def test_a_trend_stands_beside_its_slope(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     slope = next(line for line in text(record) if line.startswith("  slope"))
-    assert slope == "  slope: +35.4 points per 10 dB SNR [+24.2 to +45.2], trend p (Holm) <0.001"
+    assert slope == "  slope: +35.4 pp per 10 dB SNR [+24.2 to +45.2], trend p (Holm) <0.001"
     (suite,) = record.suites
     curves = [structs.replace(curve, slope=structs.replace(curve.slope, p=None, p_holm=None)) for curve in suite.curves]
     untested = structs.replace(record, suites=[structs.replace(suite, curves=curves)])
@@ -51,7 +51,7 @@ def test_the_summary_of_a_job_has_a_table_for_each_family(runs: Any) -> None:
     found = summary(record)
     assert "**noisy, tones: accuracy under white**" in found
     assert "| dB SNR | Value | Interval | n | Parse rate | drop from clean | Interval | p (Holm) |" in found
-    assert "- slope: \\+35.4 points per 10 dB SNR" in found
+    assert "- slope: \\+35.4 pp per 10 dB SNR" in found
 
 
 def test_names_from_outside_reach_neither_the_terminal_nor_markdown_as_they_are(runs: Any) -> None:
@@ -82,7 +82,7 @@ def test_prompts_of_one_data_set_have_a_table_each_that_says_whose_it_is(runs: A
     assert heads == [
         f"noisy, tones, noisy[{name}]: accuracy {about}"
         for name in "ab"
-        for about in ("under white; drop from clean in points", "over its perturbations")
+        for about in ("under white; drop from clean in pp", "over its perturbations")
     ]
     assert [name for name, _ in markdown(record)] == [head.partition(";")[0] for head in heads]
 
@@ -128,12 +128,12 @@ def test_where_answers_are_held_against_clean_ones_all_perturbations_stand_in_on
     record = held_against_clean(runs)
     found = text(record)
     assert max(map(len, found)) <= 86
-    assert found[1] == "noisy, tones: accuracy under 4 perturbations; drop from clean in points"
+    assert found[1] == "noisy, tones: accuracy under 4 perturbations; drop from clean in pp"
     assert [line.split()[0] for line in found[2:7]] == ["perturbation", "clean", "white-0", "white-1", "white-2"]
     assert found[2].split() == ["perturbation", "accuracy", "parse", "rate", "consistency", "drop", "p"]
     assert found[6].split() == ["white-2", "20.8", "%", "!", "62.5", "%", "10.4", "%", "+75.0", "<0.001"]
     assert found[7] == "  ! fewer parsed at white-0, white-1, white-2"
-    assert found[8].startswith("  white, slope: +35.4 points per 10 dB SNR [")
+    assert found[8].startswith("  white, slope: +35.4 pp per 10 dB SNR [")
     assert sum(line.startswith("  white, area") for line in found) == 1
     ((name, rows),) = markdown(record)
     assert name == "noisy, tones: accuracy under 4 perturbations"
@@ -157,7 +157,7 @@ def test_means_of_two_protocols_and_what_drops_are_from_are_told_apart(runs: Any
     )
     suite = structs.replace(suite, perturbations=[*suite.perturbations, other])
     found = text(structs.replace(record, suites=[suite]), 200)
-    assert "drop from clean or early-0 in points" in found[1]
+    assert "drop from clean or early-0 in pp" in found[1]
     assert any(
         line.startswith("  mean of the 4 perturbations measured (clean, white), each weighing 1/4") for line in found
     )

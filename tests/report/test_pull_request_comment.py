@@ -110,7 +110,7 @@ def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
     poor = runs.item(0, "digits", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     folder, _ = runs.gated(poor, runs.item(1, "emotion", [], outcome="lost"), exit_status=1)
     text = comment(load_run(folder)).replace("\\", "")
-    told = "nothing was compared with the baseline; 1 threshold failed; 1 eval failed otherwise"
+    told = "nothing was compared with the baseline; 1 threshold failed; 1 eval failed for another reason"
     assert text.splitlines()[0] == f"## ✗ audiobench: failed – {told}"
     assert "- ✗ **digits** accuracy &#62;= 0.9: 0.5 is not &#62;= 0.9" in text
     assert "- ✗ **emotion** lost" in text

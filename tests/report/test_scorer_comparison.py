@@ -42,23 +42,23 @@ def test_rows_are_the_best_first_with_differences_to_the_headline(runs: Any) -> 
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
     (one,) = view_model.evals(record)[0].comparisons
     assert [(row.scorer, row.value_text, one.difference(row)) for row in one.table.rows] == [
-        ("lenient", "80.0 %", "+20.0 points"),
-        ("skipping", "75.0 %", "+15.0 points"),
+        ("lenient", "80.0 %", "+20.0 pp"),
+        ("skipping", "75.0 %", "+15.0 pp"),
         ("letters", "60.0 %", ""),
-        ("same", "60.0 %", "+0.0 points"),
-        ("strict", "0.0 %", "-60.0 points"),
+        ("same", "60.0 %", "+0.0 pp"),
+        ("strict", "0.0 %", "−60.0 pp"),
     ]
     assert [row.scorer for row in one.table.rows if one.is_headline(row)] == ["letters"]
     skipping_ = one.table.rows[1]
     assert (skipping_.n, skipping_.skipped, skipping_.unparsed, skipping_.why) == (8, 2, 2, "2 unparsed")
     assert one.reference.scorer == "letters"
-    assert one.sentence == "accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points"
+    assert one.sentence == "accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 pp"
 
 
 def test_a_protocol_that_leaves_answers_out_says_so_where_it_is_named(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [*ANSWERS, UNREAD, UNREAD], others={"skipping": skipping}))
     (one,) = view_model.evals(record)[0].comparisons
-    assert one.sentence == "accuracy by 2 scorers: 50.0 % (letters) to 75.0 % (skipping, 4 skipped), spread 25.0 points"
+    assert one.sentence == "accuracy by 2 scorers: 50.0 % (letters) to 75.0 % (skipping, 4 skipped), spread 25.0 pp"
 
 
 def test_protocols_that_agree_are_said_to(runs: Any) -> None:
@@ -73,7 +73,7 @@ def test_protocols_that_differ_by_less_than_is_shown_are_said_to_differ(runs: An
     assert first.value is not None
     item = structs.replace(item, metrics=[structs.replace(first, value=first.value + 0.0004), *others])
     said = view_model.evals(structs.replace(record, items=[item]))[0].comparisons[0].sentence
-    assert said == "accuracy by 2 scorers: 60.0 % (same) to 60.0 % (letters), spread under 0.1 points"
+    assert said == "accuracy by 2 scorers: 60.0 % (same) to 60.0 % (letters), spread under 0.1 pp"
 
 
 def test_an_eval_that_could_not_be_asked_has_nothing_to_set_side_by_side(runs: Any) -> None:
@@ -134,7 +134,7 @@ def test_a_headline_that_skips_keeps_one_that_takes_all_beside_it(runs: Any) -> 
 def test_the_terminal_shows_many_protocols_in_one_table(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
     text = text_of(record)
-    assert "a: accuracy by 5 scorers, spread 80.0 points" in text
+    assert "a: accuracy by 5 scorers, spread 80.0 pp" in text
     table = [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
     assert table[-5:] == ["lenient", "skipping", "letters", "same", "strict"]
     assert text.count("accuracy [") == 0
@@ -144,8 +144,8 @@ def test_a_suite_has_the_table_and_each_of_its_evals_a_line(runs: Any) -> None:
     items = [runs.item(n, name, ANSWERS, others=MANY) for n, name in enumerate("ab")]
     _, record = runs.collected(*items)
     text = text_of(record)
-    assert "sakura (pooled): accuracy by 5 scorers, spread 80.0 points" in text
-    assert "a: accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points" in text
+    assert "sakura (pooled): accuracy by 5 scorers, spread 80.0 pp" in text
+    assert "a: accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 pp" in text
     markdown = summary(record)
     assert "| letters **headline scorer** | 60.0 %" in markdown
     assert "- b: accuracy by 5 scorers: 0.0 % \\(strict\\)" in markdown

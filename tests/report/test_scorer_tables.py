@@ -79,7 +79,7 @@ def test_each_metric_has_a_row_for_each_protocol_and_the_spread_in_points() -> N
     assert [(row.scorer, row.value) for row in one.rows] == [
         ("keep", 0.40), ("skip", 0.60), ("other", 0.45), ("odd", 0.30),
     ]  # fmt: skip
-    assert one.spread_text == "30.0 points"
+    assert one.spread_text == "30.0 pp"
     assert round(one.spread, 9) == 30.0
 
 
@@ -111,7 +111,7 @@ def test_numbers_of_another_unit_keep_it_and_missing_ones_make_no_spread() -> No
 
 def test_the_table_stands_in_columns_with_marks_behind() -> None:
     (one,) = scorer_tables(item())
-    assert table_title("emotion", one) == "emotion: accuracy by 4 scorers, spread 30.0 points"
+    assert table_title("emotion", one) == "emotion: accuracy by 4 scorers, spread 30.0 pp"
     lines = table_lines(one, {"skip": "closest to 60.00 %"})
     assert lines[0].split() == ["scorer", "value", "interval", "n", "skipped", "unparsed"]
     assert lines[2].endswith("  closest to 60.00 %")
@@ -139,9 +139,9 @@ def test_a_suite_of_several_evals_has_one_table_and_a_line_for_each_of_them() ->
         "emotion", "af3", 100, 2, False, scorers=pooled.scorers, metrics=pooled.metrics, hashes=pooled_hashes(())
     )
     lines = [text for text, _ in summary_lines(run(item(), item(eval="other"), suites=[suite]), 120)]
-    apart = "accuracy by 4 scorers: 30.0 % (odd) to 60.0 % (skip), spread 30.0 points"
+    apart = "accuracy by 4 scorers: 30.0 % (odd) to 60.0 % (skip), spread 30.0 pp"
     assert [line for line in lines if "by 4 scorers" in line] == [
-        "emotion (pooled): accuracy by 4 scorers, spread 30.0 points",
+        "emotion (pooled): accuracy by 4 scorers, spread 30.0 pp",
         f"emotion: {apart}",
         f"other: {apart}",
     ]

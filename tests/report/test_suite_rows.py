@@ -105,7 +105,7 @@ def test_data_that_is_not_here_is_one_line_with_the_command_that_fetches_it(runs
     record = replace(record, items=[*record.items, *skipped, judged])
     text = " ".join(" ".join(lines_of(record)).split())
     assert "7 data sets are not here: audiobench fetch mmau mmar esc50 clotho fleurs ami … (each: pytest -rs" in text
-    assert "1 eval skipped otherwise, the first since yes-no needs a judge: name one" in text
+    assert "1 eval skipped for another reason, such as: yes-no needs a judge: name one" in text
     assert "looked for" not in text
     told = lines_of(record, 120, verbosity=1)
     assert "meld is not here: audiobench fetch meld" in told

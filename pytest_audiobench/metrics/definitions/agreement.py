@@ -154,9 +154,9 @@ KINDS = (
         MetricKind(name, "lower", POINTS, not_of_samples, about=about, poolable=False)
         for name, about in {
             SPREAD: "The largest less the smallest value that the headline metric has over the wordings, in its own "
-            "unit; in points where that is a share. Its interval holds for all differences of two wordings at once.",
+            "unit; in pp where that is a share. Its interval holds for all differences of two wordings at once.",
             DEVIATION: "The sample standard deviation of the headline metric over the wordings, in its own unit; in "
-            "points where that is a share. No interval: the wordings are no sample of all there could be.",
+            "pp where that is a share. No interval: the wordings are no sample of all there could be.",
         }.items()
     ),
     *(

@@ -16,7 +16,7 @@
   }
 
   function drawComparisons(into) {
-    into.append(el("p", { class: "soft" }, "Evals without a dose, grouped by the answers that they are compared with. Shares in percent, differences in points, each with its interval; unparsed, out of range, without reasoning and changed are counts."));
+    into.append(el("p", { class: "soft" }, "Evals without a dose, grouped by the answers that they are compared with. Shares in percent, differences in pp, each with its interval; unparsed, out of range, without reasoning and changed are counts."));
     const used = new Set(data.comparisons.flatMap((comparison) => comparison.blocks.flatMap((block) => block.columns)));
     const words = el("details", {}, el("summary", {}, "What the columns hold"));
     whenOpen(words, () => [facts(Object.entries(data.comparisonColumns).filter(([name]) => name !== "score" && used.has(name)).map(([name, text]) => [columnWord(name), text]))]);

@@ -6,9 +6,9 @@
       label: visible(row.part),
       marks: HALVES.map((half, number) => ({ ...look(number), at: row[half].at, low: row[half].low, high: row[half].high, hollow: row.status !== "validated",
         cells: [row[half].uplift, row[half].interval || "–", number ? row.status : ""],
-        about: `${visible(row.part)}, ${half}: ${row[half].uplift} points (${row[half].interval || "no interval"})\n${visible(row.why)}` })),
+        about: `${visible(row.part)}, ${half}: ${row[half].uplift} pp (${row[half].interval || "no interval"})\n${visible(row.why)}` })),
     }));
-    const spec = { name: `Uplift of ${visible(one.metric)} by ${visible(one.by)}; the table holds the numbers`, axis: "uplift over all others, points", heads: ["uplift", "interval", "status"], rows, zero: true };
+    const spec = { name: `Uplift of ${visible(one.metric)} by ${visible(one.by)}; the table holds the numbers`, axis: "uplift over all others, pp", heads: ["uplift", "interval", "status"], rows, zero: true };
     return plotFigure([el("strong", {}, `Uplift of ${visible(one.metric)}`), el("span", { class: "soft" }, ` by ${visible(one.by)}; a filled sign is validated`)], spec, HALVES);
   }
 
@@ -22,7 +22,7 @@
   const rateCell = ([value, interval, n]) => el("td", { class: "number" }, el("strong", {}, value), el("div", { class: "small soft" }, interval), n ? el("div", { class: "small soft" }, `of ${n}`) : null);
 
   function findingTable(one) {
-    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, points", true], ["Rate here and elsewhere", true], ["q", true], ["Uplift on holdout", true], ["Rate here and elsewhere", true], ["p", true]];
+    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, pp", true], ["Rate here and elsewhere", true], ["q", true], ["Uplift on holdout", true], ["Rate here and elsewhere", true], ["p", true]];
     const rows = one.rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, visible(row.part)),
       el("td", {}, tag(row.tone, `${row.mark} ${row.status}`), row.status === "untested" ? el("div", { class: "small soft" }, visible(row.why)) : null),

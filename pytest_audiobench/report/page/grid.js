@@ -1,7 +1,7 @@
   // Perturbations at a glance: a table whose cells are shaded by their value, by perturbation and data set, one metric at a time.
   const CELL = ["value", "interval", "n", "parseRate", "fewer", "drop", "dropInterval", "p", "against", "at"];
   const cellOf = (values) => (values === null ? null : Object.fromEntries(CELL.map((name, place) => [name, values[place]])));
-  const withoutUnit = (text) => visible(text).replace(/ (%|points)$/, "");
+  const withoutUnit = (text) => visible(text).replace(/ (%|pp)$/, "");
 
   function gridCell(sheet, cell) {
     if (cell === null) return el("td", { class: "none", role: "gridcell", tabindex: -1 }, "");

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.regression_text import difference_text
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.metrics.value import difference_text
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import formatting
 from pytest_audiobench.report.joined_samples import Joined

@@ -176,6 +176,7 @@ TURNS = st.lists(
 def test_the_diarisation_error_of_two_rttms_is_that_of_pyannote(tmp_path_factory, true, said):
     core = pytest.importorskip("pyannote.core", reason="needs the extra meeting")
     rates = pytest.importorskip("pyannote.metrics.diarization", reason="needs the extra meeting")
+    pytest.importorskip("meeteval", reason="needs the extra meeting")
     folder, sides = tmp_path_factory.mktemp("rttm"), []
     for name, turns in (("ref", true), ("hyp", said)):
         annotation = core.Annotation(uri="r")
@@ -194,7 +195,8 @@ def test_the_diarisation_error_of_two_rttms_is_that_of_pyannote(tmp_path_factory
 
 
 def test_a_recording_with_more_turns_than_are_read_is_no_measurement(tmp_path):
-    pytest.importorskip("pyannote.metrics", reason="needs the extra meeting")
+    for library in ("pyannote.metrics", "meeteval"):
+        pytest.importorskip(library, reason="needs the extra meeting")
     few, many = (
         [f"SPEAKER {name} 1 {at} 1 <NA> <NA> a <NA> <NA>" for at in range(n)] for name, n in (("r", 2), ("s", 501))
     )

@@ -90,7 +90,8 @@ def test_a_metric_over_the_data_set_is_the_published_number_to_the_last_digit(ro
     published = means([sample_scores(true, text, "", "detection") for text, true in pairs])
     published |= dataset_scores(pairs, "detection")
     values = {name: metric_kind(name).estimate(scored, None).value for name in scorer.metrics}
-    assert values["beans_map"] == published["dataset_map"]
+    # Built-in sum() is compensated from Python 3.12 on: the last digit may differ there.
+    assert values["beans_map"] == pytest.approx(published["dataset_map"], rel=1e-14)
     assert values["beans_precision"] == published["precision"]
     assert values["beans_f1"] == published["f1"]
 
