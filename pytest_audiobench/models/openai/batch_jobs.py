@@ -132,7 +132,7 @@ class BatchJobs:
     def _drop_collected(self, batch: Sequence[Ask]) -> None:
         """Of jobs of earlier runs, what they have answered and the store holds: a run that was killed noted it no more.
 
-        Who asks for that asks again: a line of such a job would be the earlier answer once more.
+        A refresh asks again: a line of such a job would be the earlier answer.
         """
         held = [(job, ask) for job in self._earlier for ask in batch if _id(ask) in job.keys]
         keys = [bytes.fromhex(ask.request.key) for _, ask in held]
