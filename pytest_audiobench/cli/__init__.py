@@ -20,6 +20,7 @@ from typing import NoReturn
 from pytest_audiobench.cli._text import say, wrapped
 from pytest_audiobench.errors import AudiobenchError, UsageError
 from pytest_audiobench.io.mistakes import near
+from pytest_audiobench.io.plain_signs import write_plainly
 
 _USAGE, _FAILED, _INTERRUPTED = 4, 1, 130
 _WRONG_ARGUMENTS = 2
@@ -117,6 +118,8 @@ def parsers() -> tuple[Parser, Mapping[str, Parser]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Exit codes: its own, 2 for wrong arguments, 4 for a user's mistake, 1 for other errors."""
+    for stream in (sys.stdout, sys.stderr):
+        write_plainly(stream)
     parser, by_name = parsers()
     words = [*(sys.argv[1:] if argv is None else argv)]
     if not words:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
+from pytest_audiobench.io.plain_signs import write_plainly
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
@@ -234,6 +235,8 @@ class Controller:
             )
         )
         self._reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if self._reporter is not None:
+            write_plainly(self._reporter._tw._file)
         if read_options(config).starts_servers:
             from pytest_audiobench.plugin import model_server
 

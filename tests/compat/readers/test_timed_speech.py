@@ -1,9 +1,11 @@
 """Segments, words and turns with times: what meeteval and pyannote wrote is read back, and scored as they score it."""
 
+import itertools
 from decimal import Decimal
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_audiobench.compat.answer_files import AnswerFile
@@ -172,6 +174,19 @@ TURNS = st.lists(
 )
 
 
+def _has_one_pairing(seconds):
+    """Whether one pairing of speakers agrees for longer than any other; ``seconds`` are those of each pair."""
+    square = np.zeros((3, 3))
+    square[: seconds.shape[0], : seconds.shape[1]] = seconds
+    pairings = {
+        frozenset((row, column) for row, column in enumerate(order) if square[row, column]): square[
+            range(3), order
+        ].sum()
+        for order in itertools.permutations(range(3))
+    }
+    return list(pairings.values()).count(max(pairings.values())) == 1
+
+
 @given(TURNS, TURNS)
 def test_the_diarisation_error_of_two_rttms_is_that_of_pyannote(tmp_path_factory, true, said):
     core = pytest.importorskip("pyannote.core", reason="needs the extra meeting")
@@ -185,6 +200,9 @@ def test_the_diarisation_error_of_two_rttms_is_that_of_pyannote(tmp_path_factory
         with (folder / f"{name}.rttm").open("w") as file:
             annotation.write_rttm(file)
         sides.append(annotation)
+    # Of equally good pairs of speakers either may be taken, and pyannote counts a speaker's overlapping turns twice.
+    assume(_has_one_pairing(sides[0] * sides[1]))
+    assume(not any(one.label_timeline(label).get_overlap() for one in sides for label in one.labels()))
     (item,) = rescore(source_of(folder / "hyp.rttm"), ScoringOptions()).items
     assert [scorer.name for scorer in item.scorers] == ["meeting"]
     end = max(start + length for _, start, length in (*true, *said))
