@@ -132,7 +132,7 @@ class BatchJobs:
     def _drop_collected(self, batch: Sequence[Ask]) -> None:
         """Of jobs of earlier runs, what they have answered and the store holds: a run that was killed noted it no more.
 
-        Who asks for that asks anew: a line of such a job would be the earlier answer once more.
+        Who asks for that asks once more: a line of such a job would be the earlier answer once more.
         """
         held = [(job, ask) for job in self._earlier for ask in batch if _id(ask) in job.keys]
         keys = [bytes.fromhex(ask.request.key) for _, ask in held]
