@@ -384,7 +384,7 @@ def _row(name: str, metric: str, margin: float, rates: Rates) -> str:
 
 
 HEADER = (
-    "| setting | metric | margin (points) | repetitions | alarms at 5 % | alarms at 0.208 % | 95 % interval covers | "
+    "| setting | metric | margin (pp) | repetitions | alarms at 5 % | alarms at 0.208 % | 95 % interval covers | "
     "95 % bound covers | no test |\n|---|---|---|---|---|---|---|---|---|"
 )
 

@@ -135,7 +135,7 @@ class Result:
         return as_metric(estimate_metric(name, scorer, rows, self._clustered, group), coverage_counts(rows))
 
     def gain_over(self, other: Result, metric: str | None = None) -> Metric:
-        """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
+        """How much better this result is than ``other`` on the samples that both asked; 0.1 is 10 pp better.
 
         ``metric`` is the headline's first metric unless given. Pairs are by sample id and epoch; a sample whose asking
         failed in either is left out of both. Raises UsageError for a metric that cannot be compared sample by

@@ -28,7 +28,7 @@ CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {
 
 
 def listening(evaluate: Evaluate, dataset: Dataset, protocol: Protocol, samples: int | None = 100) -> dict[str, Metric]:
-    """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
+    """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in pp.
 
     ``samples`` of it are asked, None for all. ``adds_over_silence``, ``adds_over_swapped`` and ``lift``, which is over
     the text alone, are paired differences of the headline metric. The test fails where an interval's lower bound is not
