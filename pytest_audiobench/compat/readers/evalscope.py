@@ -16,7 +16,7 @@ _ACCURACY = {"acc": "accuracy"}
 
 
 def fits(file: AnswerFile) -> bool:
-    """Whether its rows are reviews, or predictions, which lie beside them."""
+    """Whether its rows are reviews, or predictions, which are next to them."""
     first = file.first
     return "index" in first and ("sample_score" in first or {"model", "model_output", "messages"} <= first.keys())
 
