@@ -97,7 +97,7 @@ def _figures(report: Mapping[str, Any], subset: str) -> Iterator[tuple[str, floa
 READERS = (
     Reader(
         name="evalscope",
-        about="evalscope's reviews (index, target and sample_score) and the predictions beside them",
+        about="evalscope's reviews (index, target and sample_score) and the predictions next to them",
         origin="written by the tool",
         fits=fits,
         rows=rows,
