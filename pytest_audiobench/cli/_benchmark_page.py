@@ -29,8 +29,8 @@ _HEAD = """# Benchmarks
 
 The published benchmarks that are bundled, each declared in one file of `evals/`;
 [adding a benchmark](../adding-benchmarks.md) shows how to declare another. Their data is not bundled:
-`audiobench fetch NAME` fetches it, or `--ab-data=NAME=FOLDER` names its folder; evals without data are skipped. Each page has the file's
-content, such as the licence and published values; `audiobench describe NAME` prints one.
+`audiobench fetch NAME` fetches it, or `--ab-data=NAME=FOLDER` names its folder; evals without data are skipped.
+Each page has the file's content, such as the licence and published values; `audiobench describe NAME` prints one.
 
 `audiobench list benchmarks --markdown docs/benchmarks` writes these pages.
 """
