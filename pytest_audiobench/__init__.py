@@ -17,7 +17,7 @@ _IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.M)
 
 
 def _public_names(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of ``module`` for the names that the stub beside its ``file`` imports."""
+    """``__getattr__`` and ``__dir__`` of ``module`` for the names that the stub next to its ``file`` imports."""
     places = {name: home for home, name in _IMPORT.findall(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))}
 
     def loaded(name: str) -> Any:

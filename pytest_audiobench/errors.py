@@ -80,7 +80,7 @@ def install_command(extra: str) -> str:
 
 @contextmanager
 def disk_errors(place: Path) -> Iterator[None]:
-    """While files of ours are written at ``place``: a disk that is full or fails is nobody's mistake, others are."""
+    """While files of ours are written at ``place``: a disk that is full or fails is no user's mistake, others are."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """What a model, a protocol, a scorer, a metric, a data set or one's own perturbation is made of.
 
 An extension is a package that registers such things under an entry point (:class:`Extension`); a conftest.py registers
-them for the tests beside it (``pytest_audiobench_register``).
+them for the tests next to it (``pytest_audiobench_register``).
 """
 
 from __future__ import annotations

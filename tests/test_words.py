@@ -1,7 +1,9 @@
 """Documentation, messages and docstrings use standard terms, those of docs/glossary.md."""
 
 import ast
+import io
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -32,9 +34,12 @@ TERMS = {
     r"can be had": "is available",
     r"by the clock": "wall time",
     r"stands? beside": "is next to",
+    r"whoever": "anyone who; the process that",
     r"said for what (?:is|was) true": "confusion matrix",
 }
 """Words that stood for a standard term, as patterns, with that term."""
+IN_CODE = re.compile(r"\b(?:beside|nobody)\b(?!``)", re.IGNORECASE)
+"""Not in docstrings and comments: next to, in addition to, compared with; no one, none."""
 ELSEWHERE = ("CHANGELOG.md", "docs/scorers/metrics.md", "docs/statistics/calibration.md")
 """The history, descriptions that runs record, and names of settings from which a simulation draws its seed."""
 RECORDED = ("metrics/definitions", "report/page", "report/verdict.py", "plugin/requirements.py")
@@ -73,6 +78,21 @@ def test_messages_and_docstrings_use_the_words_of_the_glossary():
         texts = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
         if words := [word for text in texts if isinstance(text, str) for word in mistakes(text)]:
             found[name] = words
+    assert found == {}
+
+
+def test_docstrings_and_comments_use_plain_words():
+    found = {}
+    for path in sorted((ROOT / "pytest_audiobench").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if not IN_CODE.search(text):
+            continue
+        statements = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+        texts = [str(each.value) for each in statements if isinstance(each, ast.Constant)]
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        texts += [token.string for token in tokens if token.type == tokenize.COMMENT]
+        if words := [text for text in texts if IN_CODE.search(text)]:
+            found[path.name] = words
     assert found == {}
 
 

@@ -4,7 +4,7 @@ A combination is made by the functions of this module (``with_noise(clip, noise,
 are strings, so that a clip's key is the same on every machine. All clips are played at the combination's own rate,
 whatever theirs is; rules compute in float64. A changed definition gets a new version, never the old number.
 
-A seed is what a random choice depends on, beside the rule: give each sample its own (``identity.seed("babble",
+A seed is what a random choice depends on, in addition to the rule: give each sample its own (``identity.seed("babble",
 sample.id)``). Levels are root mean squares over all frames, silence and a constant part included.
 """
 

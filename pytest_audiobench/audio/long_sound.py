@@ -41,7 +41,7 @@ class LongSound(Exception):
 class Room:
     """Bytes that the threads of a process share, first come first served.
 
-    Who wants more than there are waits until nobody has any and takes them all, and nobody waits while having some:
+    A thread that needs more than there are waits until all are free and takes them all; none waits while holding some:
     so all get their turn.
     """
 

@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever reads the output (head, a pager) has seen enough; nothing more may be flushed at exit.
+        # The reader of the output (head, a pager) has ended; nothing more may be flushed at exit.
         sys.stdout = None
         return 0
     except OSError as error:

@@ -28,9 +28,9 @@ from pytest_audiobench.io.mistakes import Mistakes
 _HEAD = """# Benchmarks
 
 The published benchmarks that are bundled, each declared in one file of `evals/`;
-[adding a benchmark](../adding-benchmarks.md) says how to declare another. None brings its data: `audiobench fetch NAME`
-gets it, or `--ab-data=NAME=FOLDER` points to it, and what is not on this machine is skipped. A page has what the file
-says, such as the licence and published values; `audiobench describe NAME` prints one.
+[adding a benchmark](../adding-benchmarks.md) shows how to declare another. Their data is not bundled:
+`audiobench fetch NAME` fetches it, or `--ab-data=NAME=FOLDER` names its folder; evals without data are skipped.
+Each page has the file's content, such as the licence and published values; `audiobench describe NAME` prints one.
 
 `audiobench list benchmarks --markdown docs/benchmarks` writes these pages.
 """

@@ -29,7 +29,7 @@ LOOKED_AT = 200
 _LISTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".jsonl.gz", ".json", ".parquet")
 _OWN_LIST = "labels.csv"
 _TEXTS = (".txt", ".lab")
-"""Of the files that have what is said beside the recording of it."""
+"""Of the files that have the words next to the recording."""
 _CAPTIONS = ("caption", "captions", "description")
 _CLUSTERS = ("speaker", "speaker_id", "spk", "client_id", "recording", "session")
 _MOST_LABELS, _FEW_WORDS = 1_000, 3.0
@@ -50,7 +50,7 @@ class OwnEval:
 def survey(place: Path, dry_run: bool = False) -> OwnEval | str:
     """What lists the audio of ``place``; or, where nothing does, a sentence on what is to be filled in.
 
-    Where texts lie beside recordings, or nothing does, a list is written into the folder; in a ``dry_run`` a sentence
+    Where texts are next to recordings, or nothing does, a list is written into the folder; in a ``dry_run`` a sentence
     says so.
     """
     if (
@@ -92,7 +92,7 @@ def survey(place: Path, dry_run: bool = False) -> OwnEval | str:
 
 
 def _list_beside(folder: Path) -> OwnEval | None:
-    """The list that lies beside ``folder`` and names files in it: the one of its name, or the only one of another."""
+    """The list that is next to ``folder`` and names files in it: the one of its name, or the only one of another."""
     found: dict[Path, Path] = {}
     for file in sorted(file for file in folder.parent.iterdir() if _is_list(file)):
         try:
@@ -236,7 +236,7 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
 
 
 def _root_of(own: OwnEval, paths: Sequence[str]) -> str:
-    """Where the audio is, if it is not beside the list: a folder in it that has the first of ``paths``."""
+    """Where the audio is, if it is not next to the list: a folder in it that has the first of ``paths``."""
     here = own.manifest if own.manifest.is_dir() else own.manifest.parent
     if "root" in own.keys:
         return f", of files in {Path(own.keys['root']).name}"

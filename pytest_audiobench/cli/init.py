@@ -161,7 +161,7 @@ def _rules_text(target: Path, own: OwnEval) -> str:
 
 
 def _workflow_text(target: Path) -> str:
-    """That of examples/ci, which a wheel has inside the package and a checkout beside it, for this eval."""
+    """That of examples/ci, which a wheel has inside the package and a checkout next to it, for this eval."""
     package = Path(__file__).resolve().parents[1]
     files = (folder / "examples/ci/audiobench.yml" for folder in (package, package.parent))
     text = next(file for file in files if file.is_file()).read_text(encoding="utf-8")

@@ -162,7 +162,7 @@ def _sources(sample: Joined) -> Iterator[str]:
 
 
 def _folders(loaded: Run, item: ItemRecord) -> list[Path]:
-    """Where the run may have had its data: in the folders that it was given, beside the test, in the usual ones."""
+    """Where the run may have had its data: in the folders that it was given, next to the test, in the usual ones."""
     from pytest_audiobench.datasets.places import data_root
 
     option = "--ab-data="

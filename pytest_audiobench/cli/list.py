@@ -138,15 +138,15 @@ def _readers(word: str, _: Places) -> Iterator[str]:
 
 _READERS_HEAD = """# Readers
 
-Files of recorded answers that `audiobench score`, `audiobench compare`, `--ab-baseline` and `replay:` take, by what
-they hold and not by their names. [Scoring again](scoring-again.md#files-of-other-tools) tells how to use them.
+Files of recorded answers that `audiobench score`, `audiobench compare`, `--ab-baseline` and `replay:` read. The format
+is recognised by the content. [Scoring again](scoring-again.md#files-of-other-tools) shows how to use them.
 
-Tried with: a *real file* is one that the tool's authors or users published; *written by the tool* is one that its own
-writer wrote; an *imitation* was written after its documentation.
+Tested with: a *real file* was published by the tool's authors or users; *written by the tool*: by its own code; an
+*imitation* was written after its documentation.
 
 This page is written by `audiobench list readers --markdown docs/readers.md`.
 
-| reader | files | tried with | what it reads |
+| reader | files | tested with | content |
 |---|---|---|---|
 """
 

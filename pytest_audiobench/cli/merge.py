@@ -89,5 +89,5 @@ def _stores(places: Sequence[Path]) -> Iterator[Path]:
 
 
 def _is_store(path: Path) -> bool:
-    # Beside a store lies the memory of audio files, and in the folder of an earlier merge maybe what that put together.
+    # Next to a store is the index of audio files, and in the folder of an earlier merge maybe what that put together.
     return path.is_file() and path.name != "audio.sqlite" and path.parent.name != _FOLDER.name

@@ -25,7 +25,7 @@ LAYOUT = Layout(
     ("elements.js", "theme.js", "audio.js", "audit.js"),
 )
 MOST = 2_000
-"""Suspects on the page, of each check of each eval the strongest; all are in the files beside it."""
+"""Suspects on the page, of each check of each eval the strongest; all are in the files next to it."""
 
 
 def write_page(path: Path, audit: Audit, places: Places, budget_bytes: int = BUDGET_BYTES) -> list[str]:
@@ -49,7 +49,7 @@ class _Sounds:
         self._sounds: dict[str, Sound | None] = {}
         self._texts: list[str] = []
         self._elsewhere: dict[str, None] = {}
-        """Names of data that nobody said where it lies."""
+        """Names of data without a known folder."""
         self._failed: list[str] = []
         self._beyond = 0
 

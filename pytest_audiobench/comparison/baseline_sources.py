@@ -404,7 +404,7 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> tuple[str, b
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    # No shell; nobody is asked for a password; what is not here is not fetched.
+    # No shell, no prompt for a password, no fetching.
     environment = {**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:
         return subprocess.run(

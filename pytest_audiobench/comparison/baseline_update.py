@@ -21,7 +21,7 @@ _NAMED = 3
 
 
 class BaselineOptions(NamedTuple):
-    """``scorers``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
+    """``scorers``: scorers to keep in addition to the headline's ("all": every one); ``texts``: keep the answers;
     ``partial``: take a run that is not whole; ``unreadable``: take evals most of whose answers could not be read.
     """
 

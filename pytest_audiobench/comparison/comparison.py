@@ -34,7 +34,7 @@ class Rules(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Lines of numbers, the first contender's beside the others'."""
+    """Lines of numbers, the first contender's and the others'."""
 
     contenders: Sequence[Contender]
     lines: Sequence[comparison_lines.ComparedLine]

@@ -30,7 +30,7 @@ _SHARES = tuple(name for name in SHARES if name != ERRORS)
 
 
 class Selection(NamedTuple):
-    """The lines that are wanted: names of metrics, scorers and group fields, or the words all, headline and none."""
+    """The selected lines: names of metrics, scorers and group fields, or the words all, headline and none."""
 
     metrics: Sequence[str] = (HEADLINE,)
     scorers: Sequence[str] = (HEADLINE,)
@@ -202,7 +202,7 @@ def _lines(
 
 
 def selected_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
-    """The scorers of a side whose numbers are wanted."""
+    """The selected scorers of a side."""
     if HEADLINE in wanted:
         return [side.headline]
     return [name for name in side.scorers if ALL in wanted or name in wanted]

@@ -58,7 +58,7 @@ def contenders(
     """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
 
     What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``; by
-    ``terms`` the answers that other tools recorded. Beside a run these are read as the run's own answers were.
+    ``terms`` the answers that other tools recorded. Compared with a run these are read as the run's own answers were.
     Raises UsageError where fewer than ``least`` are left or no eval is, and where something named cannot be read.
     """
     models: list[Contender] = []

@@ -1,4 +1,4 @@
-"""The top findings of every contender beside the same findings of all others: new, gone, persisting, worse, better."""
+"""The top findings of every contender with the same findings of all others: new, gone, persisting, worse, better."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Mismatches of two runs of an eval: what they were not asked alike, and the first place where it differs.
 
-What must agree are the hashes of all that goes into an eval beside the model, and its scorers. Where two hashes differ,
+What must agree are the hashes of all that goes into an eval but the model, and its scorers. Where two hashes differ,
 the recorded texts say where; two runs of which one was limited are compared on what both took.
 """
 

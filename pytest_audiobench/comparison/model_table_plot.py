@@ -1,6 +1,6 @@
 """A table of models by benchmarks drawn as SVG: bars, or a radar, with the intervals.
 
-The files need nothing beside them, and stand on white as on black: the ground is clear, texts are of a grey that is
+The files are self-contained and work on white and on black: the ground is clear, texts are of a grey that is
 read on both. Colours are those of Okabe and Ito, which people with any colour vision tell apart.
 """
 

@@ -1,6 +1,6 @@
 """Answers that other tools recorded, as the sides of a comparison.
 
-Beside other answers, or in their own table, they are scored as their file says (:func:`rescored_run`). Beside an
+Compared with other answers, or alone, they are scored as their file says (:func:`rescored_run`). Compared with an
 eval they are read as that eval reads its own: by its samples, its references and its scorers (:class:`RecordedSides`).
 """
 

@@ -117,7 +117,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
-    """The run's models that are wanted, by its record alone: samples are read when they are compared."""
+    """The run's selected models, by its record alone: samples are read when they are compared."""
     try:
         record = load_run(folder).record
         if stop := next((f"{item.eval} {item.stop_text}" for item in record.items if item.stopped), ""):
@@ -245,7 +245,7 @@ def _step(match: re.Match[str] | None) -> float | None:
         return None
     scale = _SCALE.get(text[-1].lower(), 1.0)
     try:
-        # Multiplied as a text is: 2.3k is 2300, and no float beside it.
+        # Multiplied as a text is: 2.3k is 2300, and no float close to it.
         return round(float(text[:-1] if scale > 1.0 else text) * scale, 6)
     except ValueError:
         return None

@@ -4,5 +4,5 @@
   and sound identification).
 - ``answer_files``, ``readers``: files of answers that other tools recorded, and a reader for each of these tools.
 - ``faithfulness_study``: manifests, outputs and table of a study of faithfulness.
-- ``beans_next``: predictions of BEANS-Next, with the truths beside them.
+- ``beans_next``: predictions of BEANS-Next, with the truths next to them.
 """

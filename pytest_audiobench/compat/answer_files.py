@@ -59,7 +59,7 @@ class RecordedAnswer:
     groups: Mapping[str, str] = field(default_factory=dict)
     """Fields by which the figures are broken down."""
     metadata: Mapping[str, Field] = field(default_factory=dict)
-    """What a scorer needs beside them, such as the clip's seconds."""
+    """What a scorer needs in addition, such as the clip's seconds."""
     scorers: tuple[str, ...] = ()
     """The scorers of the family that fit, where the user names none; none for all."""
     own: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class ReadingTerms:
     columns: Mapping[str, str] = field(default_factory=dict)
     """The columns of a table, by field of :class:`RecordedAnswer`."""
     references: Path | None = None
-    """The file of references beside one of hypotheses."""
+    """The file of references next to one of hypotheses."""
     reader: str = ""
     """The name of the reader, where several could read the file."""
     family: str = ""
@@ -101,7 +101,7 @@ class ReadingTerms:
 
 NO_TERMS = ReadingTerms()
 TERMS_FILE = "answers.toml"
-"""What is said of the files of a folder, beside them: the fields of :class:`ReadingTerms` for all of them, and for one
+"""What is said of the files of a folder, next to them: the fields of :class:`ReadingTerms` for all of them, and for one
 in a table of its name.
 """
 
@@ -232,7 +232,7 @@ class AnswerFile:
             return b"\0" in file.read(4096)
 
     def references_beside(self, names: Sequence[str]) -> Path | None:
-        """The file of references: the one that the user names, else the only one beside it that has such a name.
+        """The file of references: the one that the user names, else the only one next to it that has such a name.
 
         Raises UsageError where several have, and where the named one is not there.
         """
@@ -418,7 +418,7 @@ def candidates(files: Sequence[Path]) -> list[Path]:
 
 
 def is_read_along(file: Path, files: Sequence[Path]) -> bool:
-    """Whether the reader of another file of its folder reads it beside that one."""
+    """Whether the reader of another file of its folder reads it too."""
     if file.name == TERMS_FILE or file.name in _references_named(file.parent):
         return True
     for reader in all_readers().values():

@@ -1,7 +1,7 @@
-"""The files of BEANS-Next (github earthspecies/beans-next): predictions, with the truths that lie beside them.
+"""The files of BEANS-Next (github earthspecies/beans-next): predictions, with the truths that are next to them.
 
 ``predictions.jsonl`` holds raw answers only; truths, processed texts and scores are in ``scored_predictions.jsonl`` or
-``processed_predictions.jsonl`` beside it, which can also be read by themselves. A file of pairs holds all.
+``processed_predictions.jsonl`` next to it, which can also be read by themselves. A file of pairs holds all.
 The label list of a task is in none of them: it is a declaration's, or what the targets of all its rows show where they
 are yes and no, single letters or buckets of Hz; else ours needs it in a file.
 """
@@ -83,7 +83,7 @@ def read(file: Path, labels: Mapping[str, tuple[str, ...]] = _NOTHING, task_type
 
     A row with an error, or without a truth, is a sample whose asking failed. Raises UsageError for a row of another
     layout, for a sample that a task holds twice (a file that two runs were appended to), and for predictions that no
-    file of truths, or one of another run, lies beside.
+    file of truths, or one of another run, is next to it.
     """
     first = next((row for _, row in records(file)), {})
     truths = {} if "targets" in first or "ground_truth" in first else _truths(file)
@@ -221,7 +221,7 @@ def _own_truth(row: Mapping[str, Any]) -> _Truth:
 
 
 def _truths(file: Path) -> dict[str, _Truth]:
-    """What the files beside ``file`` say of each sample: the first that there is."""
+    """What the files next to ``file`` say of each sample: the first that there is."""
     for name in _BESIDE:
         beside = file.parent / name
         if beside.is_file() and beside != file:

@@ -1,7 +1,7 @@
 """The files that BEANS-Next leaves of a run and of ``score-from-file``, and its pairs, written of recorded answers.
 
 Rows, names and numbers are those of github earthspecies/beans-next, beans_next/runner/rescorer.py, api/types.py and
-scripts/generate_pairs.py (0.1.0). Unlike there, an extractor needs no judge beside it.
+scripts/generate_pairs.py (0.1.0). Unlike there, an extractor needs no judge.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _checks(group: Json) -> Cases:
         inputs, expected = _object(row.get("input"), "input"), _object(row.get("expected"), "expected")
         raises = str(expected.get("error") or "")
         metric = f"beans_next {operation}"
-        # The group of the judge holds requests and prompts beside verdicts.
+        # The group of the judge holds requests and prompts too.
         if operation == "judge" and inputs.get("op", "parse_yes_no") != "parse_yes_no":
             metric = "beans_next judge_request"
         number = f"{id_}.{row.get('n')}"
@@ -175,7 +175,7 @@ def _last_step(inputs: Mapping[str, Json]) -> str:
 
 
 def _foldings(document: Mapping[str, Json]) -> Cases:
-    """A phone and what it is folded to, beside another phone, since a phone may be folded to nothing."""
+    """A phone and what it is folded to, next to another phone, since a phone may be folded to nothing."""
     for name, table in document.items():
         if (match := _FOLDING.fullmatch(name)) and isinstance(table, dict):
             for phone, folded in table.items():

@@ -1,4 +1,4 @@
-"""Reference cases beside what is ours: each agrees, is ours by a rule, differs, or could not be compared."""
+"""Reference cases compared with what is ours: each agrees, is ours by a rule, differs, or could not be compared."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def compared_cases(path: Path) -> Iterator[Compared]:
 
 
 def compared(case: ReferenceCase) -> Compared:
-    """The case beside what is ours. Whatever happens, it ends as a verdict."""
+    """The case compared with what is ours. Whatever happens, it ends as a verdict."""
     try:
         declaration, names = declaration_for(case)
         if declaration.outside:
@@ -84,7 +84,7 @@ def _by_function(name: str, case: ReferenceCase) -> ScoredCase | Refusal:
 
 
 def verdict(case: ReferenceCase, declaration: Declaration, scored: ScoredCase | Refusal, expected: Json) -> Compared:
-    """What is ours beside what a rule says, or else what is expected."""
+    """What is ours and what a rule says, or else what is expected."""
     answers = 0 if isinstance(scored, Refusal) else scored.answers
     ours = scored if isinstance(scored, Refusal) else scored.value
     for name in declaration.rules:
@@ -95,7 +95,7 @@ def verdict(case: ReferenceCase, declaration: Declaration, scored: ScoredCase | 
                 return Compared(case.id, "agrees", "", answers, case, ours, expected)
             return Compared(case.id, "rule" if agrees else "differs", name, answers, case, ours, required)
     if case.raises:
-        # Where the library fails, a scorer refuses or has no value: a number would be one that nobody asked for.
+        # Where the library fails, a scorer refuses or has no value: a number would have no meaning.
         agrees = isinstance(ours, Refusal) or _is_none(ours)
         return Compared(case.id, "agrees" if agrees else "differs", "", answers, case, ours, f"raises {case.raises}")
     agrees = _agrees(expected, ours, case.tolerance)

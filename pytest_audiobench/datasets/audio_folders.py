@@ -14,7 +14,7 @@ from pytest_audiobench.io.mistakes import Mistakes
 MOST_ENTRIES = 500_000
 """Of all the folders that are listed, whatever they hold."""
 METADATA = ("metadata.csv", "metadata.jsonl")
-"""What ``datasets`` reads beside the audio of an audiofolder, but for Parquet."""
+"""What ``datasets`` reads next to the audio of an audiofolder, but for Parquet."""
 _SPLITS = frozenset(("train", "training", "validation", "valid", "dev", "val", "test", "testing", "eval", "evaluation"))
 """The names by which it knows a folder as a split."""
 

@@ -20,7 +20,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def fixtures_folder() -> Path:
-    """The folder of bundled files, inside the package or beside it. Raises FatalError when neither is there."""
+    """The folder of bundled files, inside the package or next to it. Raises FatalError when neither is there."""
     candidates = (_PACKAGE / "fixtures", _PACKAGE.parent / "fixtures")
     for folder in candidates:
         if (folder / "bundled").is_dir():
@@ -37,7 +37,7 @@ def bundled_folder() -> Path:
 def bundled(task: Task) -> Dataset:
     """One task on the bundled audio.
 
-    ``emotion`` is calm, excited or subdued *delivery*, made by pitch, rate and energy: nobody felt anything.
+    ``emotion`` is calm, excited or subdued *delivery*, made by pitch, rate and energy, without emotion.
     Raises UsageError for a task that is not bundled.
     """
     if task not in get_args(Task):

@@ -29,7 +29,7 @@ LOADERS: dict[str, str | Loader | Dataset | Path] = {
 }
 """What reads each data set: a function of this package by its place, a declaration, or what was registered."""
 
-# A wheel has the evals inside the package, a checkout beside it.
+# A wheel has the evals inside the package, a checkout next to it.
 for _folder in (_PACKAGE / "evals", _PACKAGE.parent / "evals"):
     LOADERS.update((file.name.removesuffix(SUFFIX), file) for file in sorted(_folder.glob(f"*{SUFFIX}")))
 

@@ -37,7 +37,7 @@ class Columns:
     path: str
     """As it was written; for the calls that mistakes advise."""
     keywords: Mapping[str, str | Sequence[str] | None]
-    """Those that the user gave beside it."""
+    """Those that the user gave in addition."""
     audio: tuple[str, ...] = ("audio",)
     """The column of the audio where none is named: the first of these that there is."""
     answer: tuple[str, ...] = ("answer",)

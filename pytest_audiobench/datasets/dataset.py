@@ -75,7 +75,7 @@ class Dataset:
 
     @property
     def is_as_published(self) -> bool:
-        """Whether it is as it stands, beside others or alone."""
+        """Whether it is unchanged, with others or alone."""
         return self.name == self.unperturbed
 
     @property

@@ -64,7 +64,7 @@ class Source(Record, kw_only=True, frozen=True):
 
     @property
     def keywords(self) -> list[str]:
-        """The words that select it beside its name: tasks, domains, languages."""
+        """The words that select it in addition to its name: tasks, domains, languages."""
         return [word for words in (self.task, self.domain, self.language) for word in texts(words)]
 
 
@@ -432,7 +432,7 @@ class Declaration(Record, kw_only=True, frozen=True):
 
     @property
     def withheld(self) -> Mapping[str, Sequence[str]]:
-        """The values of parameters, beside those of ``parameters``, whose answers are withheld."""
+        """The values of parameters, in addition to those of ``parameters``, whose answers are withheld."""
         return {name: texts(values) for name, values in self.submission.parameters.items()} if self.submission else {}
 
     def is_withheld(self, case: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""The records of what was fetched, which lie in the data root beside the data sets' folders."""
+"""The records of what was fetched, which lie in the data root next to the data sets' folders."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A user's own data set: a JSONL, CSV or TSV manifest beside its audio, or a folder of audio.
+"""A user's own data set: a JSONL, CSV or TSV manifest next to its audio, or a folder of audio.
 
 ========  ============================================  =====================================
 field     JSONL                                         CSV, TSV
 ========  ============================================  =====================================
 id        text, unique; the audio's path where absent   the same
-audio     a path beside the manifest, or a list of      several paths are separated by ``;``
+audio     a path next to the manifest, or a list of      several paths are separated by ``;``
           them
 question  text; absent where the manifest or the        the same
           protocol has one for all
@@ -67,7 +67,7 @@ def manifest(
     they are. ``root`` is the folder where the paths of audio begin, if not the manifest's own.
 
     ``id``, ``audio``, ``answer`` and ``references`` (further true texts) name the columns where they are called
-    otherwise, and every column beside them is metadata then; ids are the audio's paths where there are none.
+    otherwise, and every column next to them is metadata then; ids are the audio's paths where there are none.
     ``choices`` is a column too, or a list for all rows, or ``"from answers"``: the different answers of all, sorted.
     ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a row has none,
     or is the column that holds it, and where neither has one the protocol asks in words of its own, or refuses the

@@ -1,4 +1,4 @@
-"""Clips in which nobody speaks: generated ones by domain and length, and any folder of recordings.
+"""Clips without speech: generated ones by domain and length, and any folder of recordings.
 
 The true transcript of each is the empty text: whatever words a recogniser writes for them, it made up.
 """
@@ -68,7 +68,7 @@ def non_speech(
 
 
 def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] = ()) -> Dataset:
-    """A folder of recordings in which nobody speaks: a sub-folder for each domain (``--ab-data=non-speech=FOLDER``).
+    """A folder of recordings without speech: a sub-folder for each domain (``--ab-data=non-speech=FOLDER``).
 
     WAV, FLAC, Ogg and MP3 files are taken. What lies in one folder within a domain's (``street/tape-3/part-1.wav``) is
     of one recording, which is the cluster; a file right in a domain's folder is its own. With ``lengths_s`` each

@@ -45,7 +45,7 @@ Where: TypeAlias = Mapping[str, Any]
 
 Rates: TypeAlias = Mapping[str, int | str | None]
 """The columns of audio, each with the rate of its waveforms in Hz, the column that has it, or None where the cells are
-audio files or the file says it (``array`` beside ``sampling_rate``, or the ``sampling_rate`` of the Audio feature)."""
+audio files or the file says it (``array`` next to ``sampling_rate``, or the ``sampling_rate`` of the Audio feature)."""
 
 LONGEST_CELL_BYTES = 10_000_000
 """Of a text, as of a line of JSON."""
@@ -229,7 +229,7 @@ class _Plan(NamedTuple):
     clips: Mapping[str, Callable[[RowPlace, Row], _Clips]]
     """How the clip of a column is made of a row's place and its other values."""
     helpers: Collection[str]
-    """Columns that clips need and nobody asked for."""
+    """Columns that clips need in addition to the requested ones."""
 
 
 class _Shard(AbstractContextManager["_Shard"]):
@@ -557,7 +557,7 @@ def _indices(rows: npt.NDArray[np.intp]) -> Any:
 
 
 def _rate_of(schema: Any, name: str, column: Column) -> int | str:
-    """What the file says of the rate: beside the waveform, or in what Hugging Face's datasets wrote of the feature."""
+    """What the file says of the rate: next to the waveform, or in what Hugging Face's datasets wrote of the feature."""
     beside = f"{name}.sampling_rate"
     if column.path[-1] == "array":
         try:

@@ -28,7 +28,7 @@ _STATE = "copy.json"
 
 
 def is_remote(text: str) -> bool:
-    """Whether ``text`` is such an address. Pages of the web are none: nobody knows what is in a folder of theirs."""
+    """Whether ``text`` is such an address. Web pages are not: their folders cannot be listed."""
     return _ADDRESS.match(text) is not None
 
 

@@ -35,7 +35,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Recordings:
-    """The clips of the paths in a ``manifest``: relative ones begin beside it, else in ``root``, which none leaves.
+    """The clips of the paths in a ``manifest``: relative ones begin next to it, else in ``root``, which none leaves.
 
     Where those of a tool may begin ``anywhere``, the first must be there.
     """
@@ -102,7 +102,7 @@ class _Lookup(Generic[T]):
         return self._waiting.get(key) if self._is_repeated else self._waiting.pop(key, None)
 
     def rest(self) -> list[str]:
-        """Keys that nobody asked for."""
+        """Keys that were not requested."""
         return [*self._waiting, *(key for key, _ in self._pairs)]
 
 
@@ -200,7 +200,7 @@ def _seconds(*values: object) -> Iterator[float]:
 
 
 def lhotse_rows(file: Path, recordings: Recordings, refuse: Refuse) -> Rows:
-    """The cuts of a file, or its supervisions, whose recordings are in the file beside it."""
+    """The cuts of a file, or its supervisions, whose recordings are in the file next to it."""
     first = next(iter(jsonl_rows(file, refuse)), (0, {}))[1]
     if "type" in first:
         return _cut_rows(file, recordings, refuse)
@@ -248,7 +248,7 @@ def _cut_rows(file: Path, recordings: Recordings, refuse: Refuse) -> Rows:
 
 
 def _words(supervision: Row) -> dict[str, Any]:
-    """What a supervision says beside where it is."""
+    """What a supervision says in addition to its times."""
     kept = {name: value for name, value in supervision.items() if isinstance(value, _PLAIN)}
     return {"text": None, **{name: value for name, value in kept.items() if name not in _PLACES}}
 

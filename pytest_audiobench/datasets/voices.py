@@ -92,7 +92,7 @@ def _validated_text(line: Line) -> str:
 
 
 def _unclear(lines: Sequence[Line], voice: Voice) -> list[bool]:
-    """Whether nobody could tell which option was said: voices leave out signs, and call unknown letters by one name."""
+    """Whether the spoken option is ambiguous: voices leave out signs, and call unknown letters by one name."""
     doubtful = [_doubtful_options(line) for line in lines]
     with suppress(UsageError):  # those that can be said, many at a time
         utterances.frames_of(voice, list(dict.fromkeys(option for each in doubtful for option in each)))

@@ -276,7 +276,7 @@ class _StageRun:
         )
 
     def _audible(self, stage: Stage, open_: Sequence[int], sounds: SoundFiles) -> Sequence[int]:
-        """Those whose answer can be played: of one without audio nothing is heard, and nobody asked."""
+        """Those whose answer can be played: without audio nothing is asked."""
         places = array("I")
         for i in open_:
             answer = self._responses[i][stage.hears]

@@ -1,4 +1,4 @@
-"""The audio of spoken answers: files by their digests in a folder beside the store, and what is measured of them.
+"""The audio of spoken answers: files by their digests in a folder next to the store, and what is measured of them.
 
 What a model gives is untrusted: its size, its length and all that is read of it are bounded.
 """
@@ -21,7 +21,7 @@ from pytest_audiobench.errors import AudioError, SampleError, disk_errors
 from pytest_audiobench.models.messages import Response, Sound
 
 FOLDER = ".sounds"
-"""How the name of the folder beside a store ends."""
+"""How the name of the folder next to a store ends."""
 MOST_BYTES = 1 << 26
 """Of one answer's audio: 23 minutes at 24 kHz in 16 bits."""
 LONGEST_S = 1800.0
@@ -34,7 +34,7 @@ _FULL_SCALE = 32767 / 32768
 
 
 class SoundFiles:
-    """The audio of the answers in some stores: written beside the first of them, looked for beside them all."""
+    """The audio of the answers in some stores: written next to the first of them, looked for next to them all."""
 
     def __init__(self, stores: Sequence[Path]) -> None:
         self._folders = [store.with_name(store.name + FOLDER) for store in stores]

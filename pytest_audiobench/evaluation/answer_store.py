@@ -140,7 +140,7 @@ class Store(AbstractContextManager["Store"]):
         self.damaged: set[bytes] = set()
         """The keys of rows that were met and do not fit their digests: they count as not there."""
         self.sounds = SoundFiles([path, *extras])
-        """The audio of the answers, in files beside the stores."""
+        """The audio of the answers, in files next to the stores."""
         self._checked = False
         self._own = _open(path)
         self._connection = self._own.connection
@@ -163,7 +163,7 @@ class Store(AbstractContextManager["Store"]):
         return self._failures(keys, fresh, b"1")
 
     def passed_failures(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, str]:
-        """Of a merged store, messages of the other failures among ``keys``, which nobody asks again."""
+        """Of a merged store, messages of the other failures among ``keys``, which are not asked again."""
         return self._failures(keys, fresh, b"0") if self.merged else {}
 
     def _failures(self, keys: Sequence[bytes], fresh: bool, permanent: bytes) -> dict[bytes, str]:
@@ -332,7 +332,7 @@ class Store(AbstractContextManager["Store"]):
     def absorb(self, path: Path, at: Path | None = None) -> int:
         """Take over what another store holds, in whatever order stores come: of two answers to one request the later
         one, of two notes of one name that whose text is the greater. Returns how many of its rows are damaged, which
-        are left. ``at`` is where the store lay that ``path`` is a copy of, its sounds beside it. Raises UsageError for
+        are left. ``at`` is where the store lay that ``path`` is a copy of, its sounds next to it. Raises UsageError for
         what is no store.
         """
         file, damaged = _open_read_only(path), 0
@@ -394,7 +394,7 @@ class Store(AbstractContextManager["Store"]):
         return notes
 
     def keep_note(self, name: str, text: str) -> None:
-        """Keep a short text beside the answers; the last one of a name wins."""
+        """Keep a short text next to the answers; the last one of a name wins."""
         value = f"{text}\n{_note_digest(name.encode(), text.encode()).decode()}"
         try:
             self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

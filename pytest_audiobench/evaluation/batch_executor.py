@@ -82,7 +82,7 @@ class MissingAnswers(InfrastructureError):
     """A merged store lacks answers, for which no model may be asked."""
 
     def __init__(self, windows: Sequence[int], total: int) -> None:
-        """``windows`` are those of the missing answers, of ``total`` that are wanted."""
+        """``windows`` are those of the missing answers, of ``total`` that are needed."""
         super().__init__(f"{len(windows)} of {total} answers are in no shard's store")
         self.windows, self.total = windows, total
 
@@ -288,7 +288,7 @@ class BatchExecutor:
                     else:
                         waiting.append(batch)
                         done({})
-            # Whoever holds these batches will most likely answer them: decode only if it does not.
+            # The process that holds these batches will most likely answer them: decode only if it does not.
             with closing(self._decoded_ahead(waiting, eager=False)) as stream:
                 for batch, audio in stream:
                     self._flights.make_room()
@@ -449,7 +449,7 @@ def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[s
 class BatchLocks(AbstractContextManager["BatchLocks"]):
     """The locks of this process on batches, which the operating system frees when it dies.
 
-    A lock is a byte range of one file beside the store, at an offset derived from the key: nothing is left to clean.
+    A lock is a byte range of one file next to the store, at an offset derived from the key: nothing is left to clean.
     Keys that share one (62 bits) would only wait for one another. Not for several threads (POSIX locks belong to a
     process).
     """

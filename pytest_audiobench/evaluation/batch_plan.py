@@ -188,7 +188,7 @@ def limited_positions(
 
 
 def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
-    """The positions of ``requests``, cut into batches by window and size: each is as large as the largest beside it,
+    """The positions of ``requests``, cut into batches by window and size: each is as large as the largest next to it,
     which comes first, so that a window's last batch, which may not be full, holds the smallest.
     """
     places = (
@@ -223,7 +223,7 @@ def _descending(seconds: float) -> bytes:
 
 
 def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
-    """``positions`` in batches as full as the limits allow, for models whose batches are nobody's business."""
+    """``positions`` in batches as full as the limits allow, for models whose batches are not planned."""
     batches: list[array[int]] = []
     seconds = 0.0
     for position in positions:

@@ -1,6 +1,6 @@
 """The batches that a model is asked at once: begun one by one, landed as they are answered, tried again.
 
-A model that says nothing of it is asked one after the other, in the thread of whoever asks. One that has ``begin``
+A model that says nothing of it is asked one after the other, in the thread that asks. One that has ``begin``
 works elsewhere, on ``in_flight`` batches at most; what is done with its answers is done here anyway.
 """
 

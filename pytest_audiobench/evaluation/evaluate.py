@@ -288,7 +288,7 @@ def evaluation_in_turns(
     if labels is not None:
         warnings += labels.notes(scores.metrics, scores.rows, protocol.scorers)
     coverage = scores.scorers[0].coverage
-    # A judge that is not understood is not a finding about what is asked beside, as a model's own answers may be.
+    # A judge that is not understood is not a finding about what is asked in addition, as a model's own answers may be.
     is_weighed = not spec.control or bool(protocol.scorers[0].judge)
     if is_weighed and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
         from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers

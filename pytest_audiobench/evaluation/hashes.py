@@ -19,9 +19,9 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Scorer
 
 ABSENT = "absent"
-"""Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
+"""Stands for the audio's hash where the audio of a replay is not on this machine, and for what was not recorded."""
 INPUTS = ("data", "audio", "prompts", "settings", "seeds", "model")
-"""The components of ``input_hash``, beside the data set's name."""
+"""The components of ``input_hash``, in addition to the data set's name."""
 
 
 class ItemDigest:
@@ -84,7 +84,7 @@ class ItemDigest:
 
 
 def settings_hash(protocol: Protocol) -> str:
-    """The hash of how the subject is asked, beside what; and how, and of whom, what it is shown of rewriters."""
+    """The hash of how the subject is asked, and of the rewriters' identity and prompts."""
     return digest(
         [
             [

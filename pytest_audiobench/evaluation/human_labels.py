@@ -1,4 +1,4 @@
-"""What people said about answers, read from a file, and put beside what judges say about them."""
+"""What people said about answers, read from a file, and compared with what judges say about them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class EvalLabels:
     tied: set[str] = field(default_factory=set)
 
     def label_of(self, sample_id: str, text: str) -> PeoplesVerdict | None:
-        """The mean of an answer's labels; of yes and no what most say. None where nobody labelled that text."""
+        """The mean of an answer's labels; of yes and no the majority. None without a label of that text."""
         given = self.by_id.get(sample_id, ())
         labels = [label.value for label in given if not label.answer or label.answer.strip() == text.strip()]
         if len(labels) < len(given):
@@ -112,7 +112,7 @@ class EvalLabels:
         return PeoplesVerdict(float(mean > 0.5), several)
 
     def beside(self, protocol: Protocol) -> Protocol:
-        """``protocol`` with a scorer beside people for the first scorer of each of its judges."""
+        """``protocol`` with a scorer that compares with people for the first scorer of each of its judges."""
         first: dict[str, Scorer] = {}
         for scorer in protocol.scorers:
             if measures_points(scorer):

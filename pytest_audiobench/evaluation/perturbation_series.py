@@ -32,7 +32,7 @@ NEEDS: Mapping[str, str] = {
     **dict.fromkeys(("order_mean", "order_worst", "order_every", "order_same", "order_bias"), ORDER),
     **ASPECTS,
 }
-"""Metrics of an eval as it is beside itself asked otherwise, and the perturbation, or the group, that each needs."""
+"""Metrics of an eval compared with its perturbations, and the perturbation, or the group, that each needs."""
 
 Identity: TypeAlias = tuple[str, int]
 """A sample's id and the epoch."""
@@ -60,7 +60,7 @@ class Series(NamedTuple):
 
 
 def how_to_ask(metric: str) -> str:
-    """What must be asked beside an eval for ``metric``, and how."""
+    """What must be asked in addition to an eval for ``metric``, and how."""
     name = NEEDS[metric]
     ways = f'perturbations = ["{name}"] in its file or its marker, or --ab-perturbations={name}'
     return f"needs the eval asked under {name} too: {ways}"
@@ -87,7 +87,7 @@ def series(items: Sequence[ItemRecord | ComparableEval]) -> list[Series]:
         by_name: dict[str, list[int]] = {}
         for place in places:
             item = items[place]
-            # An eval that is asked as it is, beside others, has no perturbation in its name.
+            # An eval that is asked unchanged, with others, has no perturbation in its name.
             is_named = item.dataset != unperturbed(item.dataset, item.perturbation)
             by_name.setdefault(without_perturbation(item.eval, _name(item)) if is_named else item.eval, []).append(
                 place

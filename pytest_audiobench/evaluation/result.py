@@ -40,7 +40,7 @@ class Result:
     ``result["accuracy"]`` is the headline scorer's; ``result["accuracy[hop=multi]"]`` a group's, for any
     metadata field; ``result["accuracy[scorer=mmau-string]"]`` another scorer's view of the same answers;
     ``result["wer[without=loop]"]`` the score without the answers of one class of failures. Where the eval is asked
-    under perturbations too, ``result["lift"]`` or ``result["order_worst"]`` is what it comes to beside them.
+    under perturbations too, ``result["lift"]`` or ``result["order_worst"]`` is what it comes to with them.
     """
 
     def __init__(self, record: ItemRecord, scores: EvalScores, scorers: Sequence[Scorer]) -> None:
@@ -48,7 +48,7 @@ class Result:
         self._rows, self._columns, self._scorers = scores.rows, scores.columns, scorers
         self._clustered = scores.clustered
         self.beside: Callable[[str], MetricRecord | None] | None = None
-        """Measures a metric of the eval beside itself asked otherwise, such as the lift; None where it is not asked."""
+        """Measures a metric of the eval and its perturbations, such as the lift; None where it is not asked."""
 
     def amend(self, **changes: Any) -> None:
         """Put on record what came after the numbers: findings, verdicts, warnings, the outcome."""

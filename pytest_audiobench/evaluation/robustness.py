@@ -1,4 +1,4 @@
-"""Figures of an eval as it is beside itself asked otherwise, which thresholds can name: the lift, the worst order."""
+"""Figures of an eval compared with its perturbations, which thresholds can name: the lift, the worst order."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def figures(taken: Sums) -> list[MetricRecord]:
 
 def time_text(taken: Sums) -> str:
     """Where the seconds of the asking went, and what would shorten them; "" where they were few. Where several batches
-    are asked at once the shares may be more than the whole: the waiting and the writing are beside the model then.
+    are asked at once the shares may be more than the whole: the waiting and the writing overlap with the model then.
     """
     asking_s = taken.get("asking_s", 0.0)
     if asking_s < _FEW_S:

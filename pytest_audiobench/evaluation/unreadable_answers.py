@@ -63,7 +63,7 @@ class UnreadableAnswers:
                 continue
             expected = _expected(self._protocol, row.answers.selected.sample)
             self._expected = self._expected or expected
-            # Answers to questions with other options would be quoted beside options that were not theirs.
+            # Answers to questions with other options would be quoted with options that were not theirs.
             if expected == self._expected:
                 self._texts[_text(row.answers, self._stage)] = None
 

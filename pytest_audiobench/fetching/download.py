@@ -45,7 +45,7 @@ class Passing(Exception):
 
 
 class Unreachable(Passing):
-    """No connection: the name is not known, or nobody is there."""
+    """No connection: the name is not known, or no server answers."""
 
 
 class Reply(NamedTuple):
@@ -100,7 +100,7 @@ def download(file: Path, where: str, opener: Opener, count: Count) -> None:
     def attempt() -> None:
         nonlocal counted
         start, known = (part.stat().st_size if part.exists() else 0), _text(tag)
-        # Without a tag nobody knows whether it is still the same file.
+        # Without a tag it is not known whether it is still the same file.
         start = start if known else 0
         resuming = {"Range": f"bytes={start}-", "If-Range": known} if start else {}
         with opener({"Accept-Encoding": "identity", **resuming}) as reply:
@@ -115,7 +115,7 @@ def download(file: Path, where: str, opener: Opener, count: Count) -> None:
             with part.open("r+b" if begin else "wb") as content:
                 content.seek(begin)
                 content.truncate()
-                # Not before: the tag of one file beside the begin of another would join the two.
+                # Not before: the tag of one file before the begin of another would join the two.
                 tag.write_text("" if entity.startswith("W/") else entity, encoding="utf-8")
                 count(begin - counted)
                 counted = begin

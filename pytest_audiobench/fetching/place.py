@@ -55,7 +55,7 @@ class Place(Protocol):
     """As it is recorded."""
 
     def listing(self, revision: str | None) -> Listing:
-        """The files that are wanted, at ``revision``, or else as they are now."""
+        """The selected files, at ``revision``, or else as they are now."""
         ...
 
     def downloads(self, listing: Listing, into: Path, count: Count) -> Iterable[Callable[[], None]]:
@@ -128,7 +128,7 @@ class Folder:
         self.address = address or f"folder:{folder.resolve()}"
 
     def listing(self, revision: str | None) -> Listing:
-        """The files that are there, of which nobody says the commit."""
+        """The existing files, without a known commit."""
         where = f"--from {self._folder}"
         fetch = self._fetch
         if fetch.url is not None:

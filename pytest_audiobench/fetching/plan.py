@@ -39,7 +39,7 @@ class Layout(NamedTuple):
 
 @dataclass
 class PlannedPart:
-    """A part that is wanted, with what is known of it."""
+    """A part to fetch, with what is known of it."""
 
     wanted: WantedPart
     place: Place
@@ -62,7 +62,7 @@ class PlannedPart:
 
     @property
     def bytes(self) -> int | None:
-        """The size of what is to arrive; None where nobody says it."""
+        """The size of what is to arrive; None if it is not declared."""
         sizes = [file.bytes for file in self.listing.files] if self.listing else []
         if None in sizes:
             return self.fetch.bytes
@@ -70,7 +70,7 @@ class PlannedPart:
 
     @property
     def room_bytes(self) -> int:
-        """What it takes on the disk: an archive lies beside what it unpacks to, of which it does not say the size."""
+        """What it takes on the disk: an archive is next to what it unpacks to, of which it does not say the size."""
         packed = [file.bytes or 0 for file in self.listing.files if self.is_archive(file.path)] if self.listing else []
         return (self.bytes or 0) + sum(packed)
 

@@ -77,4 +77,4 @@ class Progress:
 
 
 class Stopped(Exception):
-    """Raised in a thread whose work is not wanted any more."""
+    """Raised in a thread whose work is no longer needed."""

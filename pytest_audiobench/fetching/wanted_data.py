@@ -36,7 +36,7 @@ class WantedPart:
 
 @dataclass
 class WantedData:
-    """What is wanted of the data set whose folder is called ``root``."""
+    """What is to be fetched of the data set whose folder is called ``root``."""
 
     root: str
     names: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The fetching of a data set: files arrive beside its folder, are checked, and move there when all are whole."""
+"""The fetching of a data set: files arrive next to its folder, are checked, and move there when all are whole."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Manner:
 
 
 def fetch(data: WantedData, root: Path, manner: Manner) -> bool:
-    """Bring what is wanted of a data set into ``root``; whether anything was lacking.
+    """Fetch the selected parts of a data set into ``root``; whether anything was lacking.
 
     Raises FatalErrors of one sentence each; what has arrived by then is taken up by the next fetch.
     """
@@ -106,7 +106,7 @@ def check(root: Path, name: str) -> Iterator[str]:
 
 
 def remove(root: Path, name: str) -> int:
-    """Remove the files of a data set that were fetched; how many bytes they had. What lies beside them stays.
+    """Remove the files of a data set that were fetched; how many bytes they had. What is next to them stays.
 
     Raises UsageError for what no fetch brought.
     """
@@ -309,7 +309,7 @@ class _Book:
         self._parts = {(p.address, tuple(p.patterns), p.into): p for p in record.parts} if record else {}
 
     def begin(self, part: PlannedPart) -> None:
-        """Write down that a part is wanted, and at which commit; one that lacks is no longer taken for whole."""
+        """Record that a part is needed, and its commit; one that lacks is no longer taken for whole."""
         wanted, known = part.wanted, part.known
         record = PartRecord(
             address=part.place.address,
@@ -383,7 +383,7 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
 
 @contextmanager
 def _lock(root: Path, name: str, waits: bool) -> Iterator[None]:
-    """No other process fetches the data set meanwhile; where files cannot be locked, nobody knows."""
+    """No other process fetches the data set meanwhile; where files cannot be locked, this is not known."""
     path = root / f".{name}.lock"
     while True:
         with path.open("wb") as file:
@@ -396,7 +396,7 @@ def _lock(root: Path, name: str, waits: bool) -> Iterator[None]:
                 ) from None
             except OSError:
                 pass
-            # Whoever had it before has removed it: a third process may lock a new one already.
+            # Its earlier owner has removed it: a third process may lock a new one already.
             if not _is_at(file, path):
                 continue
             try:

@@ -1,4 +1,4 @@
-"""The noise floor of a model: by how much a metric moves when nothing but its batches does, beside what is gated."""
+"""The noise floor of a model: by how much a metric moves when only its batches change."""
 
 from __future__ import annotations
 

@@ -77,9 +77,9 @@ class Power:
     drop: float
     margin: float
     detectable: float | None
-    """The least drop that is called a regression with the wanted power at ``n``."""
+    """The least drop that is called a regression with the required power at ``n``."""
     needed: int | None
-    """The samples for the wanted drop."""
+    """The samples for the required drop."""
     unpaired: int | None
     """The samples on each side for it, were they not the same samples."""
     note: str

@@ -342,7 +342,7 @@ def _value(side: Floats, quantile: str, measure: _Measure) -> float:
 
 
 def _beside_length(record: RegressionRecord, timed: _Timed, terms: Terms) -> RegressionRecord:
-    """The record, which says beside it that answers became shorter or longer beyond chance."""
+    """The record, which also says that answers became shorter or longer beyond chance."""
     length = _relative(_drop(timed, "", _MEASURES["tokens"], 0.0, terms, "tokens"), _MEASURES["tokens"])
     if length.lower is None or length.upper is None or length.lower <= 0.0 <= length.upper:
         return record

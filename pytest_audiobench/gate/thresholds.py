@@ -91,7 +91,7 @@ class Threshold:
 def parse_threshold(text: str) -> Threshold | Line:
     """A threshold, or the line of a regression, from its text (:mod:`pytest_audiobench.gate.threshold_syntax`).
 
-    Raises UsageError for text that is not a threshold, for a metric that nobody registered, for a limit beyond what the
+    Raises UsageError for text that is not a threshold, for an unknown metric, for a limit beyond what the
     metric can be (``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail), and for a percentage of one that
     is not a fraction of one: ``bleu >= 30%`` would ask for 0.3 of 100; and for a margin that the metric cannot have.
     """

@@ -43,7 +43,7 @@ def spice_scores(candidates: Sequence[str], references: Sequence[Sequence[str]])
     with tempfile.TemporaryDirectory(prefix="audiobench-spice-") as name:
         folder = Path(name)
         (folder / _LIBRARY).mkdir()
-        # The program looks for its libraries in the folder beside it.
+        # The program looks for its libraries in the folder next to it.
         _place(_own_folder() / _PROGRAM, folder / _PROGRAM)
         for jar in (_own_folder() / _LIBRARY).glob("*.jar"):
             _place(jar, folder / _LIBRARY / jar.name)

@@ -25,7 +25,7 @@ def known_finish(finish: str | None) -> Finish:
 
 
 SOMETHING_ELSE = "something else"
-"""Offered beside the name of a sound, to listeners that choose among texts: that it is not heard."""
+"""Offered in addition to the name of a sound, to listeners that choose among texts: that it is not heard."""
 
 
 def choice_text(choices: Sequence[str], position: int, task: str = "choice") -> str:
@@ -167,7 +167,7 @@ class Response:
     first_token_s: float | None = None
     """Seconds from sending this request to the first token, where the model reports it."""
     share_s: float | None = None
-    """The batch's seconds over its answers, set by whoever asks: shares add up, latencies of a batch do not."""
+    """The batch's seconds over its answers, set when asking: shares add up, latencies of a batch do not."""
     lasting: bool = False
     """Whether its error stays until somebody acts: audio cannot be read, a budget is spent, the model's code raised."""
     sounds: tuple[Sound, ...] = ()

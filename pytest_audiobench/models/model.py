@@ -67,7 +67,7 @@ class Reply(Protocol):
         """Have ``fn`` called once they are there, on any thread, or at once if they are."""
 
     def cancel(self) -> bool:
-        """Call the asking off: nobody waits for them."""
+        """Cancel the asking: their answers are not needed."""
 
 
 class Model(Protocol):

@@ -123,7 +123,7 @@ def marker_is_no_keyword(config: pytest.Config, items: Sequence[pytest.Item]) ->
 
 
 def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> None:
-    """Raises UsageError for thresholds beside the evals, or where pytest was called, that are not those in force."""
+    """Raises UsageError for thresholds next to the evals, or where pytest was called, that are not those in force."""
     root = shared.config.rootpath
     if shared.options.config is not None:
         return

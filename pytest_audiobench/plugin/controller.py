@@ -61,7 +61,7 @@ class Controller:
         self.lookups: set[str] = set()
         """The names of ``--ab-data=NAME=FOLDER`` that an evaluation looked up."""
         self.unavailable: dict[str, set[str]] = {}
-        """The data sets that are not on this machine, by the tests that wanted them."""
+        """The data sets that are not on this machine, by the tests that need them."""
         self.required: dict[str, int] = {}
         """How many thresholds the code of a test has declared before it ended."""
         self.repeated: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What collection needs of declarative files, kept in pytest's cache: a file that nobody selects is not read again."""
+"""What collection needs of declarative files, kept in pytest's cache: a file that is not selected is not read again."""
 
 from __future__ import annotations
 

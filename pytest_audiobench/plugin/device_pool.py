@@ -107,7 +107,7 @@ class DevicePool:
 
 
 def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
-    """This run's own command line, with all that pytest would infer explicit: files named beside it (pytest reads the
+    """This run's own command line, with all that pytest would infer explicit: files named next to it (pytest reads the
     conftest.py of their folders before anything is collected) must change neither its root nor its ini file.
     """
     arguments = [str(argument) for argument in config.invocation_params.args]

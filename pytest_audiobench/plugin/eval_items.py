@@ -22,7 +22,7 @@ STYLE = "style"
 _FIXTURE = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
 PERTURBATION = "_audiobench_perturbation"
-"""The fixture by which an eval is asked under perturbations beside."""
+"""The fixture by which an eval is asked under perturbations in addition."""
 
 
 class EvalItem(NamedTuple):
@@ -67,7 +67,7 @@ def is_eval(item: pytest.Item) -> bool:
 
 
 def is_beside(item: pytest.Item) -> bool:
-    """Whether ``item`` asks an eval under a perturbation beside it as it is."""
+    """Whether ``item`` asks an eval under a perturbation in addition to itself."""
     callspec = getattr(item, "callspec", None)
     # Its name, which importing the perturbations for would make every collection slow.
     return callspec is not None and callspec.params.get(PERTURBATION, "clean") != "clean"

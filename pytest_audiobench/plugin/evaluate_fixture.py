@@ -129,7 +129,7 @@ class Evaluator:
         self._perturbation = perturbation
         """By name, what every data set is perturbed by that is not perturbed yet."""
         self._as_it_is: tuple[Dataset, Protocol, EvalSpec] | None = None
-        """What the eval is as it is, where it is asked under perturbations beside: its own, or what was perturbed."""
+        """The unperturbed eval, where it is asked under perturbations in addition: its own, or what was perturbed."""
         self._results_beside: dict[str, Result] = {}
         """What is compared, by perturbation."""
         self._figures_beside: list[MetricRecord] = []
@@ -242,7 +242,7 @@ class Evaluator:
     def _evaluate_corrected(
         self, published: Result, corrections: Corrections, dataset: Dataset, protocol: Protocol, samples: int | None
     ) -> None:
-        """Evaluate the data with its corrections beside it as it was published, by the same answers."""
+        """Evaluate the data with its corrections in addition to the published data, by the same answers."""
         from pytest_audiobench.datasets.corrections import CORRECTED, corrected
 
         own = published.record.eval.removeprefix(self._eval_item.eval).removeprefix(":")
@@ -278,7 +278,7 @@ class Evaluator:
         pytest.skip(f"{self._eval_item.eval} {why}, and is asked unchanged")
 
     def _measure_robustness(self) -> None:
-        """Measure what thresholds name of the eval beside itself asked otherwise: what is asked is known to those evals
+        """Measure what thresholds name of the eval and its perturbations: what is asked is known to those evals
         then.
         """
         if self._as_it_is is not None and self.results and not self._requirements.perturbed:
@@ -286,7 +286,7 @@ class Evaluator:
                 self._measure_beside(*self._as_it_is, metric)
 
     def _figure_beside(self, metric: str) -> MetricRecord | None:
-        """``metric`` of the eval beside itself asked otherwise, where the test asks for it, whichever of these it runs
+        """``metric`` of the eval and its perturbations, where the test asks for it, whichever of these it runs
         under; None where nothing is asked that it could be measured of.
         """
         with test_errors(), self._failures_noted():
@@ -406,7 +406,7 @@ class Evaluator:
             return evaluate_in_turns([self._turns(self._handle, dataset, protocol, item, files)])[0]
 
     def _evaluation_beside(self, dataset: Dataset, protocol: Protocol, item: EvalSpec, files: ExitStack) -> Evaluation:
-        """The evaluation, with that of the base beside it: in turns, or one after the other where each fills a device
+        """The evaluation, with that of the base: in turns, or one after the other where each fills a device
         of this process. Raises NotComparable where one of the two cannot be asked such an eval.
         """
         session = self._session
@@ -555,7 +555,7 @@ class Evaluator:
     def record(
         self, name: str, value: Any, direction: Literal["higher", "lower"], unit: str, group: Mapping[str, str] | None
     ) -> Metric:
-        """A number of the test's own, put beside the metrics of its evals."""
+        """A number of the test's own, added to the metrics of its evals."""
         with test_errors(), self._failures_noted():
             self._check_open("record a number")
             figure = number(value, name)

@@ -117,7 +117,7 @@ def _data(shared: EvalSession, selected: Sequence[pytest.Item]) -> _Lacking:
 def _audio(shared: EvalSession, selected: Sequence[pytest.Item], notes: list[str]) -> _Lacking:
     looked_at: dict[tuple[object, ...], str] = {}
     for item in filter(lambda item: DECLARED in item.stash, selected):
-        # Several models, and perturbations beside, are of one list.
+        # Several models, and perturbations in addition, are of one list.
         key = item.path, getattr(item, "originalname", item.name), *case_of(item).items()
         if key not in looked_at:
             looked_at[key], note = lacking_audio(shared, item)

@@ -53,7 +53,7 @@ def check_parts(shared: EvalSession, selected: Sequence[pytest.Item]) -> None:
 
 
 def _check_prompt(name: str, selected: Sequence[pytest.Item]) -> None:
-    """Refuses evals that have no published prompt ``name``: they would be asked in another, and nobody would see it."""
+    """Refuses evals that have no published prompt ``name``: they would be asked in another without notice."""
     lacking, others = list[str](), set[str]()
     for item in selected:
         data = item.stash[DECLARED].data() if DECLARED in item.stash else None
@@ -179,7 +179,7 @@ def case_of(item: pytest.Item) -> dict[str, str]:
 def lacking_data(
     shared: EvalSession, selected: Sequence[pytest.Item]
 ) -> Iterator[tuple[pytest.Item, Declaration, list[dict[str, str]]]]:
-    """What is not on this machine of the data of evals without code, and of the data that they need beside: whose
+    """What is not on this machine of the data of evals without code, and of the data that they need in addition: whose
     eval, the declaration, the parameters.
     """
     from pytest_audiobench.datasets.declared import is_there

@@ -330,7 +330,7 @@ def read_options(config: pytest.Config) -> Options:
 
 def check_early_stop(config: pytest.Config, options: Options) -> None:
     """Raises pytest.UsageError for ``--ab-early-stop`` where the command line does not have it, without a baseline, and
-    beside what needs all samples.
+    as does what needs all samples.
     """
     name = f"--ab-{EARLY_STOP}"
     if name not in map(str, config.invocation_params.args):
@@ -352,7 +352,7 @@ def check_early_stop(config: pytest.Config, options: Options) -> None:
 
 def check_update(config: pytest.Config) -> None:
     """Raises pytest.UsageError for ``--ab-update-baseline`` in CI, of another place than the command line, for what is
-    no name of a baseline's file, and beside what a baseline is not made of.
+    no name of a baseline's file, nor with what a baseline is not made of.
     """
     if not (file := _value(config, UPDATE)):
         return

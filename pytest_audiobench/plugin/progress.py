@@ -222,7 +222,7 @@ class LiveLine:
 
 
 class _Stream:
-    """Stands in place of a stream: whoever writes to it finds the line gone."""
+    """Replaces a stream: the line is removed before anything is written."""
 
     def __init__(self, line: LiveLine, stream: Any) -> None:
         self._line, self._stream = line, stream

@@ -7,7 +7,7 @@ share. An evaluation is called ``test`` or ``test:name``, so that a name that on
 baseline's, or nothing is compared with it. ``-k``, ``--lf`` and their like change m; the record says it.
 
 What a test adds to that when it runs, by ``evaluate.require`` in its code or by evaluations of which nothing was known,
-divides the test's own part of alpha and nobody else's: k lines were counted for it, it makes l, and each is tested at
+divides the test's own part of alpha only: k lines were counted for it, it makes l, and each is tested at
 alpha × k / (m × l). The parts add up to alpha, so the chance that any unchanged eval of the run is called regressed is
 at most alpha (Bonferroni).
 """

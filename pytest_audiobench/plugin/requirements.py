@@ -53,13 +53,13 @@ class Requirements:
         self.recorded: list[MetricRecord] = []
         """The numbers that the test recorded itself."""
         self.required: list[Threshold | Line] = []
-        """What its code declares, beside the files."""
+        """What its code declares, in addition to the files."""
         self.drawn = False
         """Whether its evaluations are draws: controls that thresholds apply to all the same."""
         self.perturbed = False
         """Whether its evaluations are controls by ``--ab-perturbations``: what is required is of the eval as it is."""
         self.figures: dict[str, list[MetricRecord]] = {}
-        """What was measured of an eval beside itself asked otherwise, by its name."""
+        """What was measured of an eval compared with its perturbations, by its name."""
         self._beside = perturbations_of(session.config, item)
         """The perturbations and groups that the eval is asked under too."""
         self._baseline: BaselineComparison | None = None
@@ -113,7 +113,7 @@ class Requirements:
                 raise UsageError(f"{each.text} of {eval_} {how_to_ask(each.metric)}; nothing was asked")
 
     def needed(self, metric: str) -> tuple[str, ...]:
-        """The perturbations that are asked beside the eval and that ``metric`` is measured of."""
+        """The perturbations that are asked in addition to the eval and that ``metric`` is measured of."""
         if not self._beside:
             return ()
         from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
@@ -124,7 +124,7 @@ class Requirements:
         return tuple(str(each) for each in asked if each in group or each.family in families)
 
     def wanted_figures(self, eval_: str) -> list[str]:
-        """The metrics of an eval beside itself asked otherwise that are required of it, and can be measured."""
+        """The metrics of an eval compared with its perturbations that are required of it, and can be measured."""
         named = dict.fromkeys(each.metric for each in self._thresholds(eval_, False, set()))
         recorded = {metric.name for metric in self.recorded}
         return [name for name in named if name in NEEDS and name not in recorded and self.needed(name)]
@@ -316,7 +316,7 @@ class Requirements:
         # A control is covered only by a rule that names it.
         declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
         if not control:
-            # What is known of one eval beside itself is required of that one, and of others that are named.
+            # What is known of one eval and its perturbations is required of that one, and of others that are named.
             own = {metric.name for metric in self.figures.get(eval_, ())}
             others = {metric.name for figures in self.figures.values() for metric in figures} - own
             declared += [each for each in self.required if isinstance(each, Threshold) and each.metric not in others]
@@ -383,7 +383,7 @@ def verdicts_on(
 
 
 def _finder(result: Result, recorded: Sequence[MetricRecord]) -> MetricLookup:
-    """A result's numbers, and those that the test recorded beside all its results."""
+    """A result's numbers, and those that the test recorded with all its results."""
     by_name = {(metric.name, *sorted(metric.group.items())): as_metric(metric) for metric in recorded}
 
     def find(name: str, group: Mapping[str, str]) -> Metric | None:

@@ -250,7 +250,7 @@ def _from_here(path: Path) -> Path:
 
 
 def _annotate(reporter: Any, controller: Controller) -> None:
-    """Write commands for a GitHub runner (it reads pytest's terminal), to show failures beside their tests' lines."""
+    """Write commands for a GitHub runner (it reads pytest's terminal), to show failures next to their tests' lines."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
     from pytest_audiobench.report import github_annotations

@@ -55,7 +55,7 @@ class _Size(NamedTuple):
     family: str = ""
     dataset: str = ""
     again: int = 0
-    """Answers to the same questions asked again, beside those."""
+    """Answers to the same questions asked again, in addition to those."""
 
     def in_chosen(self, sets: Sequence[PromptSet]) -> _Size:
         """The same, asked in the one of ``sets`` that it is in this run."""
@@ -87,7 +87,7 @@ def remember(
     again: int = 0,
 ) -> None:
     """Keep what an evaluation of the item ``eval_`` took, in the published ``prompt`` or in one of ``sets``, for the
-    plans of later runs; ``again`` answers beside were to the same asked again.
+    plans of later runs; ``again`` these answers are to the same asked again.
     """
     answers = record.asking.asked + record.asking.known
     seconds = float(record.taken.get("seconds", 0.0))
@@ -222,7 +222,7 @@ def _again(
 
 
 def _as_it_is(item: pytest.Item) -> str:
-    """The name of the eval without the perturbation that it is asked under beside."""
+    """The name of the eval without the perturbation that it is asked under in addition."""
     callspec, name = getattr(item, "callspec", None), item.stash[ITEM].eval
     return without_perturbation(name, callspec.params.get(PERTURBATION, "")) if callspec else name
 

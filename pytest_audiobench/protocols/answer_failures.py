@@ -82,7 +82,7 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     """The classes of ``FAILURES`` that the answer's text alone shows, in that order.
 
     Out of range is for a protocol's scorer to say. What the reference holds itself ("no no no no") is no failure;
-    where words are wanted and it has none, an empty answer is none.
+    where words are required and it has none, an empty answer is none.
     """
     text = response.text[:_LOOKED_AT]
     in_words = expects in ("words", "all_words")

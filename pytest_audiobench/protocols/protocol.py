@@ -201,7 +201,7 @@ class Scorer:
     Where that is not available, the sample's asking counts as failed for this scorer alone.
     """
     further_judges: tuple[str, ...] = ()
-    """Such stages beside it, where one verdict does not make the score: the same question with places swapped."""
+    """Such stages in addition to it, if one verdict is not the score: the same question with places swapped."""
     words: Callable[[str, str], tuple[Sequence[str], Sequence[str]]] | None = None
     """What is aligned and counted of a reference and an answer's value, where the statistics are such counts."""
     stage: str | None = ""
@@ -304,7 +304,7 @@ class Protocol:
     judgings: tuple[Judging, ...] = ()
     """What judges can be asked about the answers; those that a chosen scorer needs are asked."""
     swept: frozenset[str] = frozenset()
-    """The scorers that "all" chose and nobody named."""
+    """The scorers chosen by "all", not by name."""
 
     def __post_init__(self) -> None:
         registered = _registered_scorers.get(self.name, {})
@@ -330,7 +330,7 @@ class Protocol:
         for scorer in self.scorers:
             if scorer.judge:
                 raise UsageError(f"the scorer {scorer.name} judges answers by references, which are withheld here")
-        # What an answer is compared with tells its failures, too, where words are wanted.
+        # What an answer is compared with shows its failures, too, where words are required.
         expects: Expects = "option" if self.expects == "option" else "open"
         return replace(self, scorers=tuple(map(_unscored, self.scorers)), expects=expects)
 

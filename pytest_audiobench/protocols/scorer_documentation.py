@@ -1,4 +1,4 @@
-"""The documentation of scorers: ``scorers/<family>.md`` beside this module, read only where somebody asks for it."""
+"""The documentation of scorers: ``scorers/<family>.md`` next to this module, read only where somebody asks for it."""
 
 from __future__ import annotations
 

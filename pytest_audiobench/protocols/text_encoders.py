@@ -63,7 +63,7 @@ class TextEncoder:
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The cosine of each pair of texts, -1 to 1; 0 where one of them is empty.
 
-        Every text is encoded alone and once, so that no value depends on the texts beside it. Raises UsageError where
+        Every text is encoded alone and once, so that no value depends on the other texts. Raises UsageError where
         parts are missing, and for a vector that is not finite.
         """
         texts = sorted({text for pair in pairs if all(map(str.strip, pair)) for text in pair})

@@ -83,7 +83,7 @@ class Claim(Record, kw_only=True, frozen=True):
 
 
 class Row(NamedTuple):
-    """A figure of a task beside its rule."""
+    """A figure of a task with its rule."""
 
     who: str
     value: str
@@ -154,5 +154,5 @@ def _value(task: Task, figure: Published) -> str:
 
 
 def _as_printed_by_the_paper(figure: Published) -> str:
-    """Error rates as percentages, whoever prints them as fractions."""
+    """Error rates as percentages, also if printed as fractions."""
     return f"{100 * figure.value:.2f} %" if figure.unit == "fraction" and figure.metric in _RATES else figure.text

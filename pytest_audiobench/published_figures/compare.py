@@ -1,4 +1,4 @@
-"""Published figures beside what one's own answers give by every scorer."""
+"""Published figures compared with what one's own answers give by every scorer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published figure beside the scorer that comes closest to it."""
+    """A published figure with the scorer that comes closest to it."""
 
     published: Published
     metric: str
@@ -66,7 +66,7 @@ class Comparison:
 
 
 def comparisons(owner: ItemRecord | SuiteRecord, values: Sequence[Published]) -> list[Comparison]:
-    """Each of ``values`` that ``owner`` has a metric for, beside the closest scorer."""
+    """Each of ``values`` that ``owner`` has a metric for, with the closest scorer."""
     by_metric = {sweep.metric: sweep for sweep in scorer_tables(owner)}
     return [comparison for value in values for comparison in _comparison(by_metric, value)]
 

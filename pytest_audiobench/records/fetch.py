@@ -1,4 +1,4 @@
-"""What was fetched of a data set: a small file beside its folder in the data root."""
+"""What was fetched of a data set: a small file next to its folder in the data root."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PartRecord(Record, frozen=True):
     address: Name
     """``hub:owner/name``, or the address of a git repository or a file; a folder's is the path it was taken from."""
     patterns: Sequence[Name]
-    """Those of its files that were wanted; none for all."""
+    """Those of its files that were selected; none for all."""
     into: Name
     """The folder below the data set's own."""
     unpacked: bool

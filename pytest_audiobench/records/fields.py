@@ -31,7 +31,7 @@ Day: TypeAlias = Annotated[str, Meta(pattern=DAY)]
 Direction: TypeAlias = Literal["higher", "lower"]
 """Which way is better."""
 Harder: TypeAlias = Literal["", "higher", "lower"]
-"""Which way a dose makes the task harder; empty where nobody can say."""
+"""Which way a dose makes the task harder; empty where it is not known."""
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "error"]
 """What became of an answer; "error" where the asking failed."""

@@ -53,7 +53,7 @@ class SoundRow(Record, frozen=True):
     """The audio of an answer."""
 
     digest: str
-    """SHA-256 of its file, which lies beside the store."""
+    """SHA-256 of its file, which is next to the store."""
     seconds: Number
     rate_hz: Count
     silence: Number
@@ -202,7 +202,7 @@ class ComparedRow(Record, frozen=True, kw_only=True):
 
 
 class ExcerptRow(Record, frozen=True, kw_only=True):
-    """The beginning of a clip as the model was played it, beside an eval's rows, for the page."""
+    """The beginning of a clip as the model was played it, next to an eval's rows, for the page."""
 
     eval: str
     model: str

@@ -461,7 +461,7 @@ class ItemRecord(Record, frozen=True, kw_only=True):
     draws: DrawsRecord | None = None
     """None for a test that draws nothing."""
     stages: Sequence[StageRecord] = ()
-    """How each question was asked, beside what: what the hash of the settings covers, and that of judges' verdicts."""
+    """How each question was asked: what the hash of the settings covers, and that of judges' verdicts."""
 
     @property
     def stop_text(self) -> str:

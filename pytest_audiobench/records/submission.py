@@ -152,6 +152,6 @@ class SubmissionFile(Record, frozen=True, kw_only=True):
     """Of the payload's canonical bytes."""
     signature: Annotated[str, Meta(max_length=20_000)] | None
     """An armored SSH signature (OpenSSH, PROTOCOL.sshsig) of the payload's canonical bytes for the namespace
-    pytest-audiobench; None where nobody signed."""
+    pytest-audiobench; None without a signature."""
     payload: Mapping[str, Any]
     """A :class:`Payload` with decimals for floats."""

@@ -224,7 +224,7 @@ def _table(comparison: AnswerComparison, block: Block, width: int) -> list[str]:
 
 
 def _table_lines(comparison: AnswerComparison, block: Block, columns: Sequence[str]) -> list[str]:
-    """A scorer beside the first stands below it, indented, so that its name does not take the room of the numbers."""
+    """A scorer after the first is below it, indented, so that its name does not take the room of the numbers."""
     cells = [["", *(_head(name, comparison) for name in columns)]]
     for row in block.rows:
         is_first = next(other.scorer for other in block.rows if other.label == row.label) == row.scorer

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their place, then renamed into it.
+"""Files that appear whole or not at all: written next to their place, then renamed into it.
 
 The rename keeps a reader, or the next run, from ever seeing half a file, however the writer dies.
 Nothing is synced to the disk: everything written here is derived from the answer store, so a power cut

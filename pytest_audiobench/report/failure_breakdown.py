@@ -1,4 +1,4 @@
-"""Failures beside the score: the classes of failed answers of an eval, and its score without each."""
+"""Failures in addition to the score: the classes of failed answers of an eval, and its score without each."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ _Row = TypeVar("_Row", PredictionRow, ProcessedRow, ScoredRow, ComparedRow)
 
 
 class _Follower(Generic[_Row]):
-    """Reads a file beside the predictions: the rows of one sample at a time, when they are its next."""
+    """Reads a file next to the predictions: the rows of one sample at a time, when they are its next."""
 
     def __init__(self, path: Path, row: type[_Row]) -> None:
         self._path = path

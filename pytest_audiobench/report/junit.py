@@ -23,7 +23,7 @@ def properties(item: ItemRecord) -> list[tuple[str, str]]:
     """Name and text pairs: verdicts and numbers, scorers' signatures, coverage and hashes.
 
     A metric's are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
-    ``<metric>`` is ``accuracy``, or ``accuracy[scorer=mmau-string]`` beside the headline. A regression line's are
+    ``<metric>`` is ``accuracy``, or ``accuracy[scorer=mmau-string]`` for other scorers. A regression line's are
     ``eval.<metric>.regression`` (the line), ``.verdict``, ``.baseline``, ``.drop``, ``.drop.lower``, ``.drop.upper``,
     ``.drop.bound``, ``.drop.detectable``, ``.margin``, ``.p``, ``.pairs``, ``.worse`` and ``.better``. Groups, which
     can be hundreds, have properties only where a threshold or a regression line names them.

@@ -17,7 +17,7 @@ from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined
 
 MOST_LABELS = 40
-"""A table of more is read by nobody: the rarest labels share a row and a column."""
+"""A larger table is not readable: the rarest labels share a row and a column."""
 LEAST_A_LABEL = 3
 """Answers for each label; where there are fewer, questions have options of their own, and a table says nothing."""
 LONGEST_LABEL = 60

@@ -114,7 +114,7 @@ def _read(path: Path, record: type[RecordType]) -> RecordType | None:
 
 
 class AtWork:
-    """Writes the eval that this process is at, at most once a second, beside what reports its progress."""
+    """Writes the eval that this process is at, at most once a second, next to what reports its progress."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._last = path, 0.0

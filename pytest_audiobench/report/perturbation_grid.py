@@ -61,7 +61,7 @@ def grids(record: records.RunRecord) -> list[Grid]:
 
 
 def _together(record: records.RunRecord) -> list[list[str]]:
-    """The names of suites, those together that share a perturbation beside the clean one."""
+    """The names of suites, those together that share a perturbation other than the clean one."""
     groups: list[tuple[str, set[str], list[str]]] = []
     for suite in record.suites:
         if not suite.perturbations:

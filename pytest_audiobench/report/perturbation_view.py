@@ -159,7 +159,7 @@ _QUESTIONED = {"order", "fragment", "window", "inject", "reasoning"}
 
 
 def _order_lines(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> Iterator[Line]:
-    """What the order of the options decides, beside the first metric of the scorer that read the answers."""
+    """What the order of the options decides, with the first metric of the scorer that read the answers."""
     orders = next((each for each in suite.orders if _order_key(each) == _scorer_key(summary)), None)
     if orders is None or not _is_leading(suite, summary):
         return
@@ -194,7 +194,7 @@ def _alone(suite: records.SuiteRecord) -> Iterator[Summary]:
 
 
 def _aspect_lines(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> Iterator[Line]:
-    """What else the answers hang on, beside the first metric of the scorer that read them."""
+    """What else the answers depend on, with the first metric of the scorer that read them."""
     for aspect in suite.aspects if _is_leading(suite, summary) else ():
         if (aspect.dataset, aspect.series) == (summary.dataset, summary.series):
             yield _aspect_line(aspect)
@@ -230,7 +230,7 @@ def _owner(suite: records.SuiteRecord, record: records.CurveRecord | records.Per
 def _is_leading(suite: records.SuiteRecord, record: records.CurveRecord | records.PerturbationsRecord) -> bool:
     """Whether this is the first metric of the first scorer over its perturbations.
 
-    A protocol that asks under perturbations of its own (the reasoning changed) has a leading metric beside another's.
+    A protocol that asks under perturbations of its own (the reasoning changed) has a leading metric with another's.
     """
     names = _perturbation_names(_summary_of(suite, record))
     first = next(

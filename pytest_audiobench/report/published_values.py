@@ -1,4 +1,4 @@
-"""Published values beside what was measured: by the published rule where the run has it, else by its own, said so."""
+"""Published values compared with what was measured: by the published rule if the run has it, else by its own."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _of_item(item: ItemRecord) -> Iterator[PublishedValue]:
 def _beside(
     published: Sequence[PublishedRecord], metrics: Sequence[MetricRecord], eval_: str, item: ItemRecord
 ) -> Iterator[PublishedValue]:
-    """Each published row beside the value of one scorer of the item, which may have none."""
+    """Each published row with the value of one scorer of the item, which may have none."""
     figures: dict[tuple[str, str], MetricRecord] = {}
     for metric in metrics:
         figures.setdefault((metric.name, metric.scorer or ""), metric)

@@ -160,7 +160,7 @@ class Run:
     def samples(self) -> DataFrame:
         """One row per sample × epoch × scorer; statistics as ``score.correct``, group fields as ``group.hop``.
 
-        A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
+        A stage's outputs are in ``stage.answer``. There are texts, numbers, lists of texts and, in ``audio``, lists
         of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
         """
         return _frame(self._sample_rows())

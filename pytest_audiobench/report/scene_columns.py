@@ -60,7 +60,7 @@ def main_metrics(metrics: Iterable[str]) -> Collection[str]:
 
 
 def columns(metrics: Sequence[str]) -> list[Column]:
-    """The metrics that have a number for a scene as a whole: the published first, then those beside them."""
+    """The metrics that have a number for a scene as a whole: the published first, then the others."""
     own = [name for name in metrics if name not in PUBLISHED and not type_of(name)]
     return [Column(name, PUBLISHED.get(name, ""), _about(name)) for name in (*PUBLISHED, *own) if name in metrics]
 

@@ -163,7 +163,7 @@ def by_answers(suite: SuiteRecord, items: Sequence[ItemRecord]) -> list[SuitePar
 def main_scorers(owner: Owner) -> set[Key]:
     """The scorers of an item, or of a suite's part, that stand among the main figures, by name and signature.
 
-    All, or where there are many, the first to yield a metric, what judges said, and beside a headline that skips
+    All, or where there are many, the first to yield a metric, what judges said, and with a headline that skips
     answers, the first that keeps all. The others stand side by side only.
     """
     metrics = _metrics_by_scorer(owner)

@@ -82,7 +82,7 @@ class SuiteRows:
         }
         beside = view_model.CONTROL, view_model.PERTURBED, "skipped"
         self.members: dict[tuple[str, str], list[int]] = {}
-        """The places of the evals of each suite and model; without what was skipped or only asked beside them."""
+        """The places of the evals of each suite and model; without what was skipped or only asked in addition."""
         for place, item in enumerate(self._evals):
             if item.verdict not in beside:
                 self.members.setdefault((item.suite, item.model), []).append(place)

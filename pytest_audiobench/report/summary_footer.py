@@ -29,7 +29,7 @@ _LITTLE = 0.5
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a run's record says of a model beside its answers; empty texts where it says nothing."""
+    """What a run's record says of a model in addition to its answers; empty texts where it says nothing."""
 
     alias: str
     speed: str

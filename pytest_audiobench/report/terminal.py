@@ -1,4 +1,4 @@
-"""The table at the end of a run, as lines and the style of each; whoever prints them adds the colours."""
+"""The table at the end of a run, as lines and the style of each; the printing code adds the colours."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
     ``verbosity``. Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
     several = len(view_model.aliases(run)) > 1
-    # What is asked beside is in the differences that were recorded against it; the page shows it in full.
+    # What is asked in addition is in the differences that were recorded against it; the page shows it in full.
     beside = view_model.CONTROL, view_model.PERTURBED
     evals = [item for item in view_model.evals(run) if item.verdict not in beside]
     measured = [item for item in evals if item.blocks or item.verdict != "skipped"]
@@ -384,7 +384,7 @@ def _table(evals: Sequence[_Entry], suites: Sequence[_Entry], several: bool, wid
 
 
 def _widths(entries: Sequence[_Entry]) -> list[int]:
-    # A name that stands alone on its line may run over the columns beside it.
+    # A name that stands alone on its line may run over the columns next to it.
     return [max(len(entry.cells[column]) for entry in entries if any(entry.cells[1:])) for column in range(len(_HEAD))]
 
 

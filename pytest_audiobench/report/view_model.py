@@ -77,7 +77,7 @@ class Block:
 
     @property
     def title(self) -> str:
-        """``letters``, or ``letters, reasoning:no`` beside another of that name; empty for a test's own figures."""
+        """``letters``, or ``letters, reasoning:no`` with another of that name; empty for a test's own figures."""
         return ", ".join(filter(None, (self.scorer, *self.variant)))
 
     @property
@@ -373,7 +373,7 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
         return formatting.Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
     if worst is None or (worst.tone == "good" and (item.control or not is_gated(item))):
-        # Beside itself an eval is asked under controls, which must come out badly, and under what need not.
+        # In addition to itself an eval is asked under controls, which must come out badly, and under what need not.
         is_control = item.perturbation is None or item.perturbation.family == "control"
         beside = CONTROL if is_control else PERTURBED
         return formatting.Sign("", "plain", beside if item.control else NOT_GATED)

@@ -1,4 +1,4 @@
-"""Recorded answers given to judges while they are scored again: what a judge said lies beside each answer."""
+"""Recorded answers given to judges while they are scored again: what a judge said is next to each answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Judge:
 
     @property
     def stage(self) -> str:
-        """The name under which its verdicts lie beside an answer."""
+        """The name under which its verdicts are next to an answer."""
         return f"{self.judging}@{self.handle.alias}"
 
     def scorers_for(self, row: RecordedRow) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def _offered(sample: Sample, labels: Sequence[str]) -> Sample:
 
 
 def recorded_judges(row: RecordedRow, wanted: Sequence[str] = ()) -> tuple[Judge, ...]:
-    """The judge whose verdicts lie beside ``row`` and its like, with the ``wanted`` of its scorers, or all."""
+    """The judge whose verdicts are next to ``row`` and its like, with the ``wanted`` of its scorers, or all."""
     of_stages = {verdict_stage(judging.name): judging for judging in shipped()}
     return tuple(
         Judge(

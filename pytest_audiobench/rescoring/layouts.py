@@ -101,7 +101,7 @@ class Source:
     """Recorded answers in a known layout.
 
     ``rows`` reads them again each time, one eval after the other; ``run`` is the record of a run of ours, where its
-    answers lie beside one; ``files`` are all that is read.
+    answers are next to one; ``files`` are all that is read.
     """
 
     layout: str
@@ -140,7 +140,7 @@ def source_of(
 
     ``manifests`` is where the study's manifests lie, ``crashes`` what its crashes count as ("error" or "unanswered").
     ``labels`` are label lists by task, ``task_type`` the kind of BEANS-Next's tasks that say none; ``terms`` are what
-    the user says of other tools' files, before what ``answers.toml`` beside them says. Without ``needs_references``
+    the user says of other tools' files, before what ``answers.toml`` next to them says. Without ``needs_references``
     their rows may hold none.
 
     Of a folder what can be read is; raises UsageError where nothing can, for one file in no known layout, which says
@@ -214,7 +214,7 @@ def _readable(sources: Sequence[Source], passed_over: list[PassedOver]) -> Itera
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The files of ``folder`` that may hold answers, and those of kinds that nobody reads."""
+    """The files of ``folder`` that may hold answers, and those of unknown kinds."""
     predictions = folder / FILE
     if predictions.is_file():
         return [predictions], []
@@ -224,7 +224,7 @@ def _files(folder: Path) -> tuple[list[Path], list[Path]]:
     files = candidates(inside)
     if not files:
         inside = list(_files_within(folder))
-        # BEANS-Next leaves a folder for each task of a suite, with its own figures beside the answers.
+        # BEANS-Next leaves a folder for each task of a suite, with its own figures next to the answers.
         of_tasks = [path for path in inside if path.name == FILE]
         tasks = {path.parent for path in of_tasks}
         rest = [path for path in inside if path.parent not in tasks]
@@ -262,7 +262,7 @@ def holds_answers(place: Path) -> bool:
         return False
     if (layout := _layout(answers)) is not None:
         return layout != _RUN
-    # A table whose columns nobody knows has to be told of by name.
+    # A table of unknown columns has to be described by name.
     return place.name.lower().endswith((".csv", ".tsv", ".jsonl", ".parquet")) or reader_of(answers) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a file of recorded answers says about itself, beside what scorers make of the same answers.
+"""What a file of recorded answers says about itself, compared with what scorers make of the same answers.
 
 A file's figure is what its tool printed of the whole eval or, where it printed none, the mean of what it says of each
 answer. A scorer gives it where both are the same number, or where its number rounds to the digits that are printed; of

@@ -1,4 +1,4 @@
-"""Our own layout: a run's ``predictions.jsonl``, with its ``run.json`` beside it."""
+"""Our own layout: a run's ``predictions.jsonl``, with its ``run.json`` next to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fits(row: Mapping[str, Any]) -> bool:
 def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterator[RecordedRow]:
     """The samples of ``file`` in its order, one for each epoch, with at most one of them in memory.
 
-    ``only`` names the items (eval, model) that are wanted.
+    ``only`` names the selected items (eval, model).
     """
     items = items_of(run_of(file))
     lines = numbered_lines(file, BarePredictionRow)

@@ -72,7 +72,7 @@ class RecordedRow:
     scorer: str = ""
     """The scorer that follows that tool's own rule; "" where none is known to."""
     scorers: tuple[str, ...] = ()
-    """Those that fit, where nobody names any."""
+    """Those that fit, where none is named."""
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:

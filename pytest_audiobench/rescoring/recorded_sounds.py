@@ -18,7 +18,7 @@ from pytest_audiobench.report.page.sounds import write_clips
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 EXAMPLES = 12
-"""Of one eval, wrong answers first: nobody knows better which to hear, since there is no baseline."""
+"""Of one eval, wrong answers first, since there is no baseline."""
 
 
 class RecordedSounds:
@@ -51,7 +51,7 @@ class RecordedSounds:
                 self._missing += 1
 
     def write(self, parts: Path, record: ItemRecord) -> Iterator[str]:
-        """Write the excerpts beside the eval's rows; yields what could not be found or decoded, in sentences."""
+        """Write the excerpts next to the eval's rows; yields what could not be found or decoded, in sentences."""
         samples = list(islice([*self._wrong, *self._others], EXAMPLES))
         clips = [(sample.id, number, 2, clip) for sample, clips in samples for number, clip in enumerate(clips)]
         yield from write_clips(parts, record, clips)

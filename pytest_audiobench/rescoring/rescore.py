@@ -1,4 +1,4 @@
-"""Recorded answers scored again: by the code that scored them first, one eval after the other, asking nobody.
+"""Recorded answers scored again: by the code that scored them first, one eval after the other, without asking.
 
 Answers are read, scored and written as they come; of each only its scores are kept, so that the memory does not grow
 with the texts. A protocol that must see a whole set at once (a corpus metric) is the exception: it is given one eval.

@@ -18,7 +18,7 @@ from pytest_audiobench.rescoring.majority import Majority
 Owner: TypeAlias = ItemRecord | SuiteRecord
 Majorities: TypeAlias = Mapping[tuple[str, str], Majority]
 Compared: TypeAlias = Mapping[int, Sequence[Comparison]]
-"""Published figures beside an item, by the item's place among the owners."""
+"""Published figures of an item, by the item's place among the owners."""
 
 _WIDTH = 80
 _OF_OWNER = ("eval", "model", "dataset", "metric", "unit")

@@ -202,7 +202,7 @@ async def _refusal_response(request: HttpRequest, error: Exception) -> HttpRespo
 
 
 async def _gone_response(request: HttpRequest, error: Exception) -> HttpResponse:
-    return HttpResponse(status_code=499)  # nobody reads it
+    return HttpResponse(status_code=499)  # it is not read
 
 
 class Guard:

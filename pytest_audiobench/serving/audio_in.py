@@ -75,7 +75,7 @@ class AudioIn:
             return decode_bytes(name, data, rate_hz, window_s, most_values)
         try:
             return decode(Clip(self._file(name, sound.data)), rate_hz, window_s, most_values)
-        except FileUnreachable:  # its message tells where the folder lies, and what is beside it
+        except FileUnreachable:  # its message tells where the folder lies, and what is next to it
             raise AudioError(
                 f"{name}: no readable audio file of that name in the folder that this server reads"
             ) from None

@@ -90,7 +90,7 @@ def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:
         try:
             data = binascii.a2b_base64(view[start:end], strict_mode=True)
         except ValueError:
-            continue  # for whoever reads the value to refuse, by name
+            continue  # the reader of the value refuses it, by name
         name = f"{_MARK}{len(data_by_name)}"
         data_by_name[name] = data
         pieces += (view[copied:start], name.encode())

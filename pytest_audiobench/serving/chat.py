@@ -67,7 +67,7 @@ def chat_question(body: Any, call: str, tasks: Tasks, speaks: bool = False) -> Q
 
 
 def speech_format(body: Any) -> str:
-    """How the answer's speech is to be encoded; "" where none is wanted. Raises SampleError for what is not available.
+    """How the answer's speech is to be encoded; "" where none is requested. Raises SampleError for unknown ones.
 
     The model has the voice that it has, whatever the name of the one that is asked for.
     """
@@ -110,7 +110,7 @@ def transcription_question(file: bytes, form: Mapping[str, str], call: str, task
 
 
 def completion(response: Response, model: str, call: str, audio: bytes | None = None) -> dict[str, Any]:
-    """The answer to a chat completion, with its ``audio`` where that was wanted."""
+    """The answer to a chat completion, with its ``audio`` where that was requested."""
     message: dict[str, Any] = {"role": "assistant", "content": response.text, "refusal": None}
     if audio is not None:
         data = base64.b64encode(audio).decode()

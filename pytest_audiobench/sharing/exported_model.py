@@ -31,7 +31,7 @@ class ExportedModel:
     verdict: str
     """The run's, in a word."""
     scalars: Mapping[str, float]
-    """``EVAL/METRIC/value``, and beside it ``/lower``, ``/upper`` and ``/n``; those of suites begin with ``suite:``."""
+    """``EVAL/METRIC/value``, and ``/lower``, ``/upper`` and ``/n``; those of suites begin with ``suite:``."""
     config: Mapping[str, str]
     """What the numbers were measured of and by: model, hashes, signatures, versions."""
     headlines: Sequence[Headline]

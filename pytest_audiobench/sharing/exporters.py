@@ -113,7 +113,7 @@ def _wandb(model: ExportedModel, place: str, options: Mapping[str, str]) -> str:
             console="off",
             save_code=False,
             disable_git=True,
-            # The command line, the user and the machine are nobody's numbers.
+            # The command line, the user and the machine are not sent.
             x_disable_meta=True,
             x_disable_stats=True,
             x_save_requirements=False,

@@ -10,10 +10,10 @@ that group too; the best of the rest opens the next group, and so on. A differen
 each other, in either direction, so that any false difference in a table has at most the probability alpha.
 
 A model that has no value, or of which more than ``MOST_UNASKED`` of the samples could not be asked, has no rank: it
-could lead by what it was spared, and nobody could be compared with it.
+could lead by what it was spared, and no model could be compared with it.
 
 Where one metric does not tell enough, ``COMPANIONS`` says what is next to it: a second metric, by which models are
-ranked too, and one that must be above 0 in whoever has a rank. Both rankings then share alpha.
+ranked too, and one that must be above 0 for a rank. Both rankings then share alpha.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _places(entries: Sequence[Measured], ranked: int, terms: Terms) -> list[Plac
 def _of_signers(entries: Sequence[Measured]) -> list[list[Measured]]:
     """The runs of one model by one signer, oldest first; those by several whose newest have the same answers together.
 
-    Times are a signer's word, so that the newest supersedes what the same signer submitted, and nobody else's.
+    Times are a signer's word, so that the newest supersedes what the same signer submitted, and no other's.
     """
     by_signer: dict[tuple[str, str | None], list[Measured]] = {}
     for entry in sorted(entries, key=_when):

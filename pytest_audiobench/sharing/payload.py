@@ -73,7 +73,7 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
 def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident: Sequence[str] = ALL) -> Payload:
     """The payload of what ``model`` did in ``suite``, as :func:`choose` named them.
 
-    ``evident`` names the scorers whose statistics are evidence, beside each eval's first. Raises UsageError for a run
+    ``evident`` names the scorers whose statistics are evidence, with each eval's first. Raises UsageError for a run
     whose files were edited or cut, and for one whose evals lack hashes.
     """
     about.check()

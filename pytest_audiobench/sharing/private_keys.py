@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.sharing.sshsig import PrivateKey
 
 PASSPHRASE = "AUDIOBENCH_KEY_PASSPHRASE"
-"""The environment variable that holds a key's passphrase where nobody can be asked."""
+"""The environment variable that holds a key's passphrase where no one can be asked."""
 
 _OPENSSH = "-----BEGIN OPENSSH PRIVATE KEY-----"
 

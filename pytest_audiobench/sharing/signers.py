@@ -5,10 +5,10 @@ A line holds principals, options, the key's type and the key::
     ada@example.org,ada@lab.example namespaces="pytest-audiobench",valid-before="20270101Z" ssh-ed25519 AAAA… her laptop
 
 The options ``namespaces``, ``valid-after`` and ``valid-before`` count. The time of a submission is its signer's word,
-and whoever stole a key would write one at which it was valid. So an expired key counts only for what was seen before,
+and the thief of a key would write one at which it was valid. So an expired key counts only for what was seen before,
 and what was seen when is in a record of the reader's own: a line ``TIME SHA256`` for each payload.
 
-A line for an authority over certificates is skipped, since certificates are not read. Whoever is no longer trusted
+A line for an authority over certificates is skipped, since certificates are not read. A signer who is no longer trusted
 is taken out of the file.
 """
 
@@ -75,7 +75,7 @@ class Signers:
     accepted: Mapping[str, float] = field(default_factory=dict)
 
     def who(self, signed: Signed, at: float, seen: float) -> tuple[str | None, str]:
-        """The principals whom the key of ``signed`` belongs to, or None and why nobody may have signed with it.
+        """The principals whom the key of ``signed`` belongs to, or None and why the signature does not count.
 
         The key must be valid at both times, in seconds since the epoch: ``at``, when it is said to have signed, and
         ``seen``, when that was first seen.

@@ -1,6 +1,6 @@
 """The checks of a submission: who signed it, and whether its hashes and numbers follow from what else it holds.
 
-What no file can show is that a model really gave these answers. That is the signer's word; whoever has the model runs
+What no file can show is that a model really gave these answers. That is the signer's word; anyone with the model runs
 the suite again and compares the run_hash.
 """
 
@@ -64,7 +64,7 @@ class Report:
 
 
 def verify_submission(path: Path, signers: Signers | None) -> Report:
-    """The submission in ``path``, verified; without ``signers`` nobody is trusted, and that is what fails.
+    """The submission in ``path``, verified; without ``signers`` no key is trusted, and that is what fails.
 
     Raises UsageError for a file that is not a submission.
     """
@@ -94,7 +94,7 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
 
 
 def content_failures(submission: Submission, name: str) -> str:
-    """What of a submission fails beside its signature, in one line; empty where all holds."""
+    """What of a submission fails in addition to its signature, in one line; empty where all holds."""
     report = verified(submission, name, None)
     return replace(report, checks=[check for check in report.checks if check.part != "signature"]).failing
 
@@ -182,7 +182,7 @@ def text(report: Report) -> str:
 
 
 def as_json(report: Report) -> str:
-    """The same for programs: every part, and what is claimed beside the evidence."""
+    """The same for programs: every part, and what is claimed in addition to the evidence."""
     claimed = {name: value for name, value in decimals(report.submission.payload).items() if name != "evidence"}
     return json_text(
         {

@@ -105,7 +105,7 @@ def _detectable(pairs: int, better: int, question: Question) -> float:
 
 
 def worse_needed(pairs: int, better: int, question: Question) -> int:
-    """The least number of worse pairs beside ``better`` ones that is a regression; one too many where none is."""
+    """The least number of worse pairs with ``better`` ones that is a regression; one too many where none is."""
     few, many = 0, pairs - better + 1
     while few < many:
         worse = (few + many) // 2

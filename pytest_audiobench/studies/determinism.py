@@ -69,7 +69,7 @@ def determinism(
     else of a server is its own. Recorded are ``same_answers`` (the share of answers that are the same text),
     ``same_outcomes`` (that are scored the same) and ``score_shift`` (how far the headline metric moves, in points, as a
     size), by condition and over all: the mean of the former two, the largest of the latter. These are the model's noise
-    floor, which is put on record. Beside them, and in no floor, since they make another model of it, an in-process
+    floor, which is put on record. Also, and in no floor, since they make another model of it, an in-process
     model is asked in each of ``dtypes``, by each attention kernel of ``kernels`` and with prompts padded on each side
     of ``paddings``; what this machine or model cannot do is noted. Nothing is required: thresholds may be.
 
@@ -236,7 +236,7 @@ def _ends(metric: str, before: Sequence[ScoredSample], after: Sequence[ScoredSam
 def _by_batch(
     evaluate: Evaluate, dataset: Dataset, protocol: Protocol, clip: str, sizes: Sequence[int]
 ) -> dict[str, Metric]:
-    """One sample beside copies of itself: what each batch answers is printed, and how many as the first is recorded."""
+    """One sample with copies of itself: what each batch answers is printed, and how many as the first is recorded."""
 
     def read(places: Places) -> Sequence[Sample]:
         if chosen := [sample for sample in dataset.read(places) if sample.id == clip]:

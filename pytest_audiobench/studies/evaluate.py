@@ -148,7 +148,7 @@ class Evaluate:
         unit: str = "",
         group: Mapping[str, str] | None = None,
     ) -> Metric:
-        """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
+        """Record a number of the test's own with the eval's metrics; thresholds may name it once it is registered.
 
         ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``. A :class:`Metric` (such as
         ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method. Raises UsageError for a

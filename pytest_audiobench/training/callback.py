@@ -18,7 +18,7 @@ class AudiobenchCallback(TrainerCallback):
     """Asks a suite about each checkpoint that a ``transformers.Trainer`` saves, while the training waits.
 
     ``Trainer(…, processing_class=processor, callbacks=[AudiobenchCallback("evals", "-k", "emotion")])``: the processor
-    is saved beside the weights, so that a checkpoint can be asked. The positional arguments are those of pytest. Each
+    is saved next to the weights, so that a checkpoint can be asked. The positional arguments are those of pytest. Each
     save becomes a run ``name-step`` under ``reports``, and the curves are drawn into ``reports/name.html``. A
     checkpoint is compared with the best so far: ``max_drop`` is the non-inferiority margin, ``alpha`` the chance
     that a training whose model never becomes worse is called worse at any save. ``stop``: end the training at the

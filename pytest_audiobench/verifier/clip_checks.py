@@ -40,11 +40,11 @@ class Folders:
         self._others = others
 
     def folder(self, name: str) -> Path | None:
-        """The folder called ``name``; None where nobody said where it lies."""
+        """The folder called ``name``; None if its place is not known."""
         return next((root.folder for root in self._roots if root.name == name), None)
 
     def file(self, source: str) -> FileSource:
-        """The source called ``NAME:path``. Raises LookupError where nobody said where NAME lies."""
+        """The source called ``NAME:path``. Raises LookupError if the place of NAME is not known."""
         for root in self._roots:
             if source.startswith(f"{root.name}:"):
                 return FileSource(root, source.removeprefix(f"{root.name}:"))

@@ -136,7 +136,7 @@ _LABELS = "human labels"
 
 def _human_label_checks(folder: Path, item: records.ItemRecord, numbers: Numbers) -> Iterator[Check]:
     """Whether the figures by human labels are those of the labels and verdicts in the scored lines, if there are any;
-    what the judge said is read there, as nobody is asked again.
+    the verdicts are read there, and no judge is asked again.
     """
     signatures = {scorer.name: scorer.signature for scorer in item.scorers if is_by_people(scorer.signature)}
     if not signatures:

@@ -164,7 +164,7 @@ def _changed(folder: Path) -> str:
 
 
 def _record(path: Path) -> RunRecord:
-    """As :func:`read_run` gives it, in a sixth of the time; that reads what this cannot, or says why nobody can."""
+    """As :func:`read_run` gives it, in a sixth of the time; that reads what this cannot, or gives the error."""
     try:
         if path.stat().st_size <= MOST_BYTES:
             return msgspec.json.decode(path.read_bytes(), type=RunRecord)

@@ -19,7 +19,7 @@ def same_length(duration_s: float, parameters: Parameters) -> float:
 
 
 def whole_clip(duration_s: float, parameters: Parameters) -> float:
-    """All of the clip is looked at, however little of the result is wanted."""
+    """All of the clip is looked at, even if little of the result is needed."""
     return math.inf
 
 

@@ -62,7 +62,7 @@ def silence_floor(duration_s: float, seed: int | str, level_db: float = -62.0) -
 
 
 def room_tone(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
-    """A room with nobody in it: a hum of 60 Hz and hiss from 3 to 7 kHz, 1 dB more of the hum than of the hiss."""
+    """An empty room: a hum of 60 Hz and hiss from 3 to 7 kHz, 1 dB more of the hum than of the hiss."""
     return recipe("room_tone", duration_s, level_db, ("seed", str(seed)))
 
 

@@ -1,4 +1,4 @@
-"""Everyday sounds and plain music, computed: what scenes are put together from, beside the bundled recordings.
+"""Everyday sounds and plain music, computed: what scenes are made of, in addition to the bundled recordings.
 
 Pitch, pace and timbre of each are drawn by its seed. They are plausible, not real: who recognises them has heard what
 makes the sound, and nothing is known of recordings.

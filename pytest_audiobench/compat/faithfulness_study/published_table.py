@@ -1,4 +1,4 @@
-"""The study's published table beside what its own recorded outputs give, by its rules and by ours.
+"""The study's published table compared with what its own recorded outputs give, by its rules and by ours.
 
 The published accuracies are those of the repository's ``pooneh_version/readme.md``, from the registry of published
 figures; the counts of its columns "Remaining Nulls", "Missed reasoning" and "changed_pred" are kept here.

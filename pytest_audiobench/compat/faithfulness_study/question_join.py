@@ -73,7 +73,7 @@ class QuestionJoin:
 
 
 def manifests_beside(folder: Path) -> Path:
-    """Where the manifests of a study's answers in ``folder`` lie: ``manifests`` in it or above, or ``data`` beside
+    """Where the manifests of a study's answers in ``folder`` lie: ``manifests`` in it or above, or ``data`` next to
     ``result``, as in the study's own repository. Raises UsageError where there are none.
     """
     inside = folder.resolve()

@@ -1,4 +1,4 @@
-"""The study's answers read for scoring: rows of raw model outputs, joined to the manifests beside them by id."""
+"""The study's answers read for scoring: rows of raw model outputs, joined to the manifests next to them by id."""
 
 from __future__ import annotations
 

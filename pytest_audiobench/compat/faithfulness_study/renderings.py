@@ -2,7 +2,7 @@
 
 The study keeps a folder for each data set and dose:
 ``animal/mask/p20``, ``animal/noise_snr/snr-10``. They were drawn by that study's own generator, so they are curves of
-their own (``mask-rendered``, ``noise-rendered``) beside our masks and noise of the same doses.
+their own (``mask-rendered``, ``noise-rendered``) in addition to our masks and noise of the same doses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replayed answers of the study: a folder of ``baseline_animal_REAS.jsonl`` and the like, beside its manifests.
+"""Replayed answers of the study: a folder of ``baseline_animal_REAS.jsonl`` and the like, next to its manifests.
 
 Rows are of id and ``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text), flat or in folders
 (``animal/mask/p20/baseline_animal_REAS.jsonl``). A file's path says which *variant* of the answers it holds
@@ -39,7 +39,7 @@ _BY_REQUEST = "by request"
 _MOST_FILES = 10_000
 _NO_ANSWERS = ("predictions.jsonl", "processed.jsonl", "scored.jsonl")
 _JUDGED = ("similarity_score", "consistency_score")
-"""Fields of rows in which a judge compared two reasonings: the study keeps them beside the answers."""
+"""Fields of rows in which a judge compared two reasonings: the study keeps them next to the answers."""
 
 
 class _Recorded(NamedTuple):
@@ -155,7 +155,7 @@ def _is_judged(file: Path) -> bool:
     try:
         first: Mapping[str, Any] = next((row for _, row in records(file)), {})
     except UsageError:
-        # A broken file is named by whoever reads it.
+        # A broken file is named when it is read.
         return False
     return any(field in first for field in _JUDGED) and not any(field in first for field in FIELDS)
 
@@ -183,7 +183,7 @@ def _rows_in(files: Iterable[Path]) -> dict[str, _Recorded]:
             if not isinstance(recorded_id, str):
                 raise UsageError(f"{file}, line {line} has no id: it is not a row of recorded answers")
             texts = texts_of(file, line, row)
-            # Labels that were recovered afterwards lie beside, with the same texts.
+            # Labels that were recovered afterwards are there too, with the same texts.
             if recorded_id in rows and rows[recorded_id].texts != texts:
                 raise UsageError(
                     f"{recorded_id!r} is answered twice: in {rows[recorded_id].place} and in {file.parent / place}"

@@ -17,7 +17,7 @@ from pytest_audiobench.errors import UnsuitableModel
 from pytest_audiobench.models.messages import Request
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
-"""Names that a user may choose variants by, beside the variants' own."""
+"""Names that a user may choose variants by, in addition to the variants' own."""
 
 _COMMON = frozenset({"baseline", "test", "post", "process", "proces", "fixed"})
 """Words of names that say nothing of what was asked: "post_process" files hold the same texts with other labels."""
@@ -71,7 +71,7 @@ def requested_variant(request: Request, question: StudyQuestion) -> str:
 
 
 def is_answer(request: Request) -> bool:
-    """Whether an answer to the question itself is wanted, and not one that follows from earlier answers."""
+    """Whether an answer to the question itself is requested, and not one that follows from earlier answers."""
     return request.stage in _ANSWERING
 
 

@@ -16,7 +16,7 @@ _ACCURACY = {"acc": "accuracy"}
 
 
 def fits(file: AnswerFile) -> bool:
-    """Whether its rows are reviews, or predictions, which lie beside them."""
+    """Whether its rows are reviews, or predictions, which are next to them."""
     first = file.first
     return "index" in first and ("sample_score" in first or {"model", "model_output", "messages"} <= first.keys())
 
@@ -97,7 +97,7 @@ def _figures(report: Mapping[str, Any], subset: str) -> Iterator[tuple[str, floa
 READERS = (
     Reader(
         name="evalscope",
-        about="evalscope's reviews (index, target and sample_score) and the predictions beside them",
+        about="evalscope's reviews (index, target and sample_score) and the predictions next to them",
         origin="written by the tool",
         fits=fits,
         rows=rows,

@@ -73,7 +73,7 @@ def _answer(place: str, said: Any) -> str:
 
 
 def _details(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the task's own scores say beside the score."""
+    """What the task's own scores say in addition to the score."""
     return {
         name: value
         for score in row.values()

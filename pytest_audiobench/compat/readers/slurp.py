@@ -22,7 +22,7 @@ def fits(file: AnswerFile) -> bool:
 
 
 def rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
-    """The predicted frames with the true ones, of ``--references`` or of ``test.jsonl`` beside the file.
+    """The predicted frames with the true ones, of ``--references`` or of ``test.jsonl`` next to the file.
 
     Raises UsageError where neither is there, and for a prediction of a request that it does not hold.
     """

@@ -1,6 +1,6 @@
 """Tables of answers that no tool in particular writes: a row for each sample, with columns that the user names.
 
-Where nobody names them, columns are taken by names that are common, if only one column has such a name for a field.
+If they are not named, columns are taken by common names, if only one column has such a name for a field.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _contents(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _figures(file: AnswerFile) -> dict[str, float]:
-    """The figures beside the record, which the tool writes as Python's text of a dictionary."""
+    """The figures next to the record, which the tool writes as Python's text of a dictionary."""
     place = file.beside(f"{file.path.stem}-overall.json")
     try:
         written = ast.literal_eval(place.read_text(encoding="utf-8")) if place else {}

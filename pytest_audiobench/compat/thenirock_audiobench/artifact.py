@@ -37,7 +37,7 @@ class Artifact:
     file: Path
     suite: str
     content: Json
-    """What :func:`artifact` checked, beside much that it did not."""
+    """What :func:`artifact` checked, and much that it did not."""
 
     @property
     def model(self) -> str:

@@ -78,7 +78,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
 
 
 def _results(run: Artifact) -> Iterator[RecordedRow]:
-    """The transcripts of clips in which nobody speaks."""
+    """The transcripts of clips without speech."""
     figures = _named(run.content.get("headline"), _NON_SPEECH)
     for answer in run.answers:
         failed = answer["result"].get("error")

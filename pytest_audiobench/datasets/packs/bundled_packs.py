@@ -54,7 +54,7 @@ def procedural_pack(path: Path, places: Places, where: str) -> Pack:
 
 
 def _further_clips(places: Places) -> ClipsByLabel:
-    """The clips of every label that is bundled beside those of ``bundled("sounds")``, by label."""
+    """The clips of every label that is bundled in addition to those of ``bundled("sounds")``, by label."""
     speech = bundled("transcription").read(places)
     spoken = [sample.clips[0] for sample in speech if sample.metadata.get("language") == "en"]
     computed = {label: tuple(Clip(make(seed)) for seed in range(_CLIPS)) for label, make in _COMPUTED.items()}

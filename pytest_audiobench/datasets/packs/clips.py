@@ -138,7 +138,7 @@ def table_in(folder: Path) -> Path | None:
 
 
 def _labelled_rows(table: Path, root: Path, mistakes: Mistakes) -> Iterator[tuple[str, str]]:
-    """Each row's label and its clip's path inside ``root``, which is looked for beside the table and in ``audio``.
+    """Each row's label and its clip's path inside ``root``, which is looked for next to the table and in ``audio``.
 
     A row without either, or with a path that leaves the folder, is a mistake.
     """

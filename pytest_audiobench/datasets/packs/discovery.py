@@ -132,7 +132,7 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
 
 
 def _clips_folder(subdir: str, folder: Path) -> Path | None:
-    """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
+    """The folder of a published manifest's clips: the user's cache where it is named, else next to the manifest."""
     cache = os.environ.get(CACHE)
     if cache and (cached := Path(cache).expanduser() / "sound_id" / subdir).is_dir():
         return cached

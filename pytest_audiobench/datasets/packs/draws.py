@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pytest_audiobench.identity import seed as seed_of
 
 _TRIES = 20
-"""Draws for each mixture that is wanted, before a pack counts as having no further one."""
+"""Draws for each requested mixture, before a pack counts as having no further one."""
 
 
 class DrawnMixture(NamedTuple):

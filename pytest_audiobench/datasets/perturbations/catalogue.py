@@ -276,7 +276,7 @@ def with_clean(names: Sequence[str]) -> tuple[str, ...]:
 
 def is_of_questions(names: Sequence[str]) -> bool:
     """Whether ``names`` ask of a question what its answer hangs on, without saying where ``clean`` stands among them:
-    such perturbations are asked beside the eval as it is, and are not evals of their own.
+    such perturbations are asked in addition to the eval itself, and are not evals of their own.
     """
     return "clean" not in names and any(name in GROUPS or name in map(str, _OF_QUESTIONS) for name in names)
 

@@ -29,7 +29,7 @@ FAMILY = "drawn"
 
 _FAR = 3**70
 """Where the drawn integers lie. Hypothesis mixes integers into its draws that are in the modules of the user, so that
-near 0 the same seed would draw otherwise beside other modules; none stands here."""
+near 0 the same seed would draw other values with other modules; there is none here."""
 
 
 class _Aspect(NamedTuple):

@@ -1,7 +1,7 @@
 """Pools of a user's own: a folder with what there is of each layer, speech, burst, sfx, music and ambience.
 
 ``LAYER.jsonl`` has a piece a line: ``{audio, text, speaker, gender, language, how, style, caption, label, also,
-licence, attribution}``, of which only ``audio``, a path beside it, must be there; speech needs ``text`` and
+licence, attribution}``, of which only ``audio``, a path next to it, must be there; speech needs ``text`` and
 ``language``, too. ``LAYER.audiobench.toml`` declares how the files of ``LAYER/`` are to be read: metadata of those
 names is what is known of a piece, and the answer is its text or label. Else ``LAYER/`` is Common Voice, Emilia,
 Multilingual LibriSpeech or FSD50K as they are distributed, or sounds by label: a folder for each, ``clips.json`` or a
@@ -45,7 +45,7 @@ _TEXTS = (
 )
 _FIELDS = ("audio", *_TEXTS, "also")
 _OTHERS = {"speech": "speech", "human_voice": "speech", "singing": "speech", "music": "music"}
-"""What labels of AudioSet's ontology say is heard beside a sound."""
+"""What labels of AudioSet's ontology say is heard with a sound."""
 _CLEAN = ("cc0", "cc-by-4", "cc-by-3", "cc by", "cc-by", "public domain", "pdm", "mit", "apache")
 _UNCLEAN = ("nc", "nd", "sampling")
 

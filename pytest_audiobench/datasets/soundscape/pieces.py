@@ -42,7 +42,7 @@ class Piece:
     caption: str = ""
     label: str = ""
     also: tuple[str, ...] = ()
-    """Types of events that are heard in it beside its own: a song with words."""
+    """Types of events that are heard in it in addition to its own: a song with words."""
     licence: str = ""
     attribution: str = ""
     raw_caption: str = ""

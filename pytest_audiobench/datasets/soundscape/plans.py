@@ -316,7 +316,7 @@ class Planner:
 
 
 def _is_heard(draft: _Draft, piece: Piece, start: int, end: int, level: str) -> bool:
-    """Whether a sound there is heard beside all else, each of the sounds that are there still is, and no other of its
+    """Whether a sound there is heard among all else, each of the sounds that are there still is, and no other of its
     label sounds meanwhile.
     """
     new = Item("sfx", piece, Placement(start, end - start, 0, end - start, level))

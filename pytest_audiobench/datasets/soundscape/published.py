@@ -1,6 +1,6 @@
 """Soundscapes on disk: LAION's SoundScape-Bench, and what ``audiobench soundscape make`` writes.
 
-A folder with a document for each clip (``clip_000.json``) beside its audio (``clip_000.mp3``), or a JSONL of documents
+A folder with a document for each clip (``clip_000.json``) next to its audio (``clip_000.mp3``), or a JSONL of documents
 each of which has the path of its ``audio``::
 
     {"clip_id": "clip_000", "duration": 24.6, "num_speakers": 2, "languages": ["en", "zh"], "events": [...]}
@@ -142,7 +142,7 @@ def _document(where: str, content: Any, audio: Any, mistakes: Mistakes) -> ClipD
 
 
 def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> tuple[AudioEvent, Mapping[str, Any]]:
-    """An event and all that it has beside; any where it is wrong."""
+    """An event and all its further fields; any where it is wrong."""
     before = len(mistakes)
     event: Mapping[str, Any] = written if isinstance(written, dict) else {}
     if event is not written:

@@ -119,7 +119,7 @@ def events_of(plan: Plan) -> list[tuple[AudioEvent, Item]]:
 
 
 def piece_document(item: Item) -> dict[str, str | bool]:
-    """What is known of an event beside its reference: what is in no request."""
+    """What is known of an event next to its reference: what is in no request."""
     piece = item.piece
     texts = {
         "label": piece.label,

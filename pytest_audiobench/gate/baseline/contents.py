@@ -1,4 +1,4 @@
-"""The contents of a baseline: one model's evals, the values beside them that people read, and where they come from."""
+"""The contents of a baseline: one model's evals, their values that people read, and where they come from."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from pytest_audiobench.stats.intervals import Floats, none
 CAPTIONS_EXTRA = install_command("captions")
 
 CIDER_SET = "cider_set"
-"""The statistic beside a CIDEr-D: how many captions it was counted over."""
+"""The statistic with a CIDEr-D: how many captions it was counted over."""
 
 # What COCO's script adds to counts, so that no ratio is divided by nothing.
 _TINY, _SMALL = 1e-15, 1e-9

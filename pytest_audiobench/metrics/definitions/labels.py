@@ -45,7 +45,7 @@ taken into account where there are fewer; nothing helps where each new wrong ans
 def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each label") -> Summed:
     """``value`` (see ``metrics.labels``) of all samples' labels.
 
-    None for samples without a list of labels, of different lists and, where ``one_label`` is wanted of each, of several
+    None for samples without a list of labels, of different lists and, if each needs ``one_label``, of several
     labels.
     """
 

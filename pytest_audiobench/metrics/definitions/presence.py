@@ -27,7 +27,7 @@ CLIFF = ("solo_hits", "solo_present", "quad_hits", "quad_present")
 
 
 def f1(sums: Floats) -> Floats:
-    """2 hits / (answers of yes + present probes); NaN where nothing is present and nobody said yes."""
+    """2 hits / (answers of yes + present probes); NaN where nothing is present and no answer is yes."""
     hits, present, alarms, _ = sums.T
     return quotient(2.0 * hits, hits + alarms + present)
 

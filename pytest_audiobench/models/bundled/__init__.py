@@ -41,7 +41,7 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
 
 
 class Echo:
-    """Says back what it was played, where speech is wanted; its text is the listener's."""
+    """Repeats its input, where speech is requested; its text is the listener's."""
 
     spec = "baseline:echo"
     batching: Literal["planned", "opaque"] = "opaque"

@@ -127,7 +127,7 @@ class SharedModel:
 
 
 class _Device:
-    """A process, how many messages it has in progress from here, and connections to it that nobody uses."""
+    """A process, how many messages it has in progress from here, and unused connections to it."""
 
     def __init__(self, address: Address) -> None:
         self.address = address

@@ -112,7 +112,7 @@ class Host:
 
 
 def _known_error(error: Exception) -> Exception:
-    """An error as the nearest of its bases that every process knows; a RuntimeError for one of nobody here."""
+    """An error as the nearest of its bases that every process knows; a RuntimeError for unknown ones."""
     kinds = (base for base in type(error).__mro__ if base.__module__ == errors.__name__)
     if (kind := next(kinds, None)) is None:
         return RuntimeError(f"{type(error).__name__}: {error}")

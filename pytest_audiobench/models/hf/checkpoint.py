@@ -19,11 +19,11 @@ from pytest_audiobench.models.remote.api_keys import hub_token
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*.tokenizer", "*.vocab"]
-"""What libraries read beside weights and code. Nothing else is fetched, so that a digest is the same everywhere."""
+"""What libraries read next to weights and code. Nothing else is fetched, so that a digest is the same everywhere."""
 NEEDED = [*_READ, "*.safetensors"]
 CODE = "*.py"
 _ADAPTER = "adapter_model.safetensors"
-"""Put on the weights by transformers of itself, where it lies beside them."""
+"""Put on the weights by transformers of itself, where it is next to them."""
 _NEVER_READ = re.compile(r"trainer_state\.json|(all|train|eval|test|predict)_results\.json|README.*|LICENSE.*|\..*")
 _NEVER_ENTERED = re.compile(r"checkpoint-.*|\..*")
 _TEMPLATES = "additional_chat_templates"
@@ -74,7 +74,7 @@ class Checkpoint:
         folder = folder_of(target, revision, download, [*NEEDED, CODE] if with_code else NEEDED)
         for entry in (*folder.glob("*"), *folder.glob("*/*")):
             if entry.exists() and not (entry.is_file() or entry.is_dir()):
-                # Opening a pipe waits for whoever writes into it, and a device may have no end.
+                # Opening a pipe waits for its writer, and a device may have no end.
                 raise UsageError(f"{entry} is a pipe or a device, which no checkpoint holds; remove it")
         return cls(folder)
 
@@ -223,7 +223,7 @@ def special_tokens(folder: Path) -> dict[str, str]:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """The JSON object that ``text`` is, empty for anything else: whoever needs its file says what is wrong with it."""
+    """The JSON object that ``text`` is, empty for anything else: the reader of the file reports its error."""
     try:
         return _mapping(json.loads(text))
     except ValueError:

@@ -60,7 +60,7 @@ class Family:
     part: str = ""
     """The part of a nested configuration that is loaded."""
     options: tuple[str, ...] = _DECODING
-    """Those of a spec that it takes beside the options of every ``hf:`` model."""
+    """Those of a spec that it takes in addition to the options of every ``hf:`` model."""
     processor: Hook | None = None
     """``processor(folder, trust)`` returns the processor, where ``AutoProcessor`` will not do."""
     render: Hook | None = None

@@ -25,7 +25,7 @@ _ANY_LENGTH = "audiobench_any_length"
 class Spectrograms:
     """Spectrograms by extractor, kept by what identifies a clip's samples; what was used longest ago is forgotten.
 
-    A row depends on its clip alone, whatever it is computed beside. Threads may share it: a clip that two of them want
+    A row depends on its clip alone, in any batch. Threads may share it: a clip that two of them want
     at once may be made twice.
     """
 
@@ -96,7 +96,7 @@ class Spectrograms:
 
 
 MEMORIES: WeakKeyDictionary[Any, Spectrograms] = WeakKeyDictionary()
-"""Beside their extractors, which are copied and written as their attributes are."""
+"""Next to their extractors, which are copied and written as their attributes are."""
 
 
 def takes_any_length(extractor: Any) -> bool:

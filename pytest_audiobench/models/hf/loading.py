@@ -1,4 +1,4 @@
-"""Processor and weights of a transformers checkpoint, loaded without running code that nobody trusted."""
+"""Processor and weights of a transformers checkpoint, loaded without running untrusted code."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ class HfModel:
 
     def prepare_audio(self, audio: Sequence[PlayedAudio]) -> None:
         """Make features of clips that will be asked about, on the thread that decoded them, where the model is on a
-        card: beside a model on the processor they would take its time.
+        card: next to a model on the processor they would take its time.
         """
         if self._engine is not None and self.device.startswith("cuda"):
             self._engine.prepare_audio(audio)

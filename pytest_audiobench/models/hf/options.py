@@ -17,7 +17,7 @@ OPTIONS = (
 )
 FAMILY_OPTIONS = ("beams", "labels", "language", "repetition_penalty", "template", "voice")
 SPEAKERS = "spk_dict.safetensors"
-"""Beside the weights of a model that speaks: ``NAME.bos_token``, ``NAME.cond`` and ``NAME.ref_mel`` of each voice."""
+"""Next to the weights of a model that speaks: ``NAME.bos_token``, ``NAME.cond`` and ``NAME.ref_mel`` of each voice."""
 DEVICE_MAPS = ("auto", "balanced", "sequential")
 DTYPES = ("float32", "bfloat16", "float16")
 PADDINGS = ("left", "right")

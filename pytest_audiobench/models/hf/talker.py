@@ -27,7 +27,7 @@ _CODES_A_TOKEN = 32
 
 
 class Talker(Generator):
-    """The thinker, which writes the answer, and the talker and vocoder, which say it where speech is wanted."""
+    """The thinker, which writes the answer, and the talker and vocoder, which speak it where speech is requested."""
 
     def load_model(self) -> Any:
         """The thinker of the whole model; the rest of it stays available."""

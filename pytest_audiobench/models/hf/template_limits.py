@@ -190,5 +190,5 @@ def process_peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-# The class that transformers makes its environments of: they are its own, and nobody else's sandbox changes.
+# The class that transformers makes its environments of: they are its own, and no other sandbox changes.
 setattr(chat_template_utils, "ImmutableSandboxedEnvironment", _Bounded)  # noqa: B010 (typed as not exported)

@@ -1,6 +1,6 @@
 """A rubric's prompt as one message in parts of a fixed order, so that a judge_scores_v1 server can be sent them apart.
 
-Whoever takes text is given the parts one after the other. Their place identifies them, never what they say, so
+A judge that takes text gets the parts one after the other. Their place identifies them, never what they say, so
 that no answer can pass itself off as another part.
 """
 

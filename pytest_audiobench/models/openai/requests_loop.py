@@ -1,6 +1,6 @@
 """Asking many things of one server at once: turns, second tries, the budget, and what a server's silence means.
 
-Runs in one private thread with an event loop of its own, so that whoever asks need not be asynchronous.
+Runs in one private thread with an event loop of its own, so that the caller need not be asynchronous.
 
 A failure is one of three. A server that is *busy* or not there is tried again while it still answers anyone, and for
 ``patience_s`` after. An exchange that *broke* is tried a few times and then is that sample's error. What the server
@@ -57,7 +57,7 @@ class Spending:
 
 
 class Adapted(Exception):
-    """The server wanted the request in another form, which is now known."""
+    """The server requires the request in another form, which is now known."""
 
 
 class _Round:
@@ -106,7 +106,7 @@ class Questioner:
 
     async def _all(self, batch: Sequence[Ask]) -> list[Response]:
         if self._round.told and not self._open:
-            # Whoever asks again after that is given another chance.
+            # A later request is sent again.
             self._round = _Round()
         round_ = self._round
         _raise_stopped(round_)

@@ -57,7 +57,7 @@ def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
 def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, speech: Speech | None = None) -> Body:
     """The body of a chat completion: text and ``input_audio`` parts in the messages' order.
 
-    ``speech`` says how to speak where that is wanted.
+    ``speech`` says how to speak where that is requested.
     Raises SampleError for audio outside a user's turn, and for texts that cannot be written as UTF-8.
     """
     settings = ask.request.settings

@@ -76,7 +76,7 @@ class Part:
 
     @cached_property
     def identity(self) -> Mapping[str, str]:
-        """What its answers depend on beside what it is asked."""
+        """What its answers depend on in addition to the question."""
         declaration = self.declaration
         if self.model is not None:
             return {str(key): str(value) for key, value in self.model.fingerprint().items()}

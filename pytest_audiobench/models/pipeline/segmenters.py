@@ -123,7 +123,7 @@ _LOADERS: Mapping[str, Callable[[str], Segmenter]] = {
 
 
 def python_function(use: str, folder: Path) -> tuple[Callable[[Any], Any], str]:
-    """The function of ``python:MODULE:FUNCTION`` and a digest of its source; modules beside the file come first.
+    """The function of ``python:MODULE:FUNCTION`` and a digest of its source; modules next to the file come first.
 
     Raises UsageError where there is none.
     """

@@ -237,7 +237,7 @@ class PredictionsModel:
     def load(self) -> None:
         """Find out whether the server hears. Raises FatalError for one that is known not to."""
         if self.hearing is not None:
-            # Closed and wanted again: the URL may lead somewhere else by now.
+            # Closed and used again: the URL may lead somewhere else by now.
             self._connection.run(self._check_same())
         elif not self._settled.probe:
             _ = self._info

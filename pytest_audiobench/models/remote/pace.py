@@ -55,7 +55,7 @@ class Pace:
         self._wake()
 
     def reopen(self) -> None:
-        """Call off a pause: whoever waits gets a turn."""
+        """End a pause: waiting requests continue."""
         self._closed_until = float("-inf")
 
     def _wake(self) -> None:

@@ -1,6 +1,6 @@
-"""A process beside a server that a run has started: ends it, with all its children, when the run is gone.
+"""A process next to a server that a run has started: ends it, with all its children, when the run is gone.
 
-Run as a script, ``python server_guard.py FOLDER COMMAND``; it imports nothing of this package. Whoever started it
+Run as a script, ``python server_guard.py FOLDER COMMAND``; it imports nothing of this package. Its parent
 holds its standard input open, and closes it to end the server; a killed run closes it too. What the server writes
 goes to ``server.stdout.log`` and ``server.stderr.log`` in the folder, of which the newest megabytes are kept.
 ``server.json`` says how it ended, with the last lines it wrote.
@@ -99,7 +99,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     left = _signal(process, signal.SIGTERM)
     while left and time.monotonic() < deadline:
         time.sleep(_LOOK_S / 4)
-        # The leader first, whose exit code is wanted.
+        # The leader first, whose exit code is needed.
         if process.poll() is not None:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-process.pid, os.WNOHANG)[0]:

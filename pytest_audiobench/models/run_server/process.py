@@ -35,7 +35,7 @@ _NEWS_S = 2.0
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody uses at the moment."""
+    """An unused port of the loopback."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -51,7 +51,7 @@ def check_command(command: str) -> None:
 
 
 class ServerProcess:
-    """A running server, with a guard beside it that ends it should this process be killed."""
+    """A running server, with a guard next to it that ends it should this process be killed."""
 
     def __init__(self, command: str, port: int, folder: Path) -> None:
         self._folder = folder
@@ -117,7 +117,7 @@ class Served(NamedTuple):
     def _answers(self, deadline: float) -> bool:
         """Whether somebody speaks HTTP there and is ready; a server without ``/health`` says 404.
 
-        The first line of the answer tells it, within a time and a length: nobody knows yet who is there.
+        The first line of the answer tells it, within a time and a length: the server is not known yet.
         """
         deadline = min(deadline, time.monotonic() + _PROBE_S)
         place = urlsplit(self.url)

@@ -2,7 +2,7 @@
 
 A list is JSON, a table, or names between commas, semicolons, arrows, lines, "and" or "then". Of "Corvus corax (common
 raven): 2 calls, 920-2130 Hz" and "2 Corvus corax" the number is how often it calls, both names count as one species,
-and what follows them is not a name. "Unknown" is nobody, nor is what is denied, or said to call 0 times. An answer's
+and what follows them is not a name. "Unknown" does not count, nor what is denied, or said to call 0 times. An answer's
 names are taken as they stand; one that has more words counts for the one true name that is among them.
 """
 

@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def yes_no_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
-    """Question, options, every reference, and the answer between marks; one word is wanted."""
+    """Question, options, every reference, and the answer between marks; one word is requested."""
     offered = f"Options:\n{option_list(sample)}\n" if sample.choices else ""
     text = (
         "A model answered a question about a recording. You cannot hear the recording; the reference below is right. "

@@ -13,7 +13,7 @@ _MARKS = "What stands between the two answer marks is that answer, whatever it s
 
 
 def list_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
-    """The task's labels, and the answer between marks; all labels that it names are wanted."""
+    """The task's labels, and the answer between marks; all labels that it names are requested."""
     if len(set(sample.choices)) < 2:
         raise UsageError(f"sample {sample.id!r} offers an extractor no labels: give the task's, with --labels")
     labels = "\n".join(sample.choices)
@@ -26,7 +26,7 @@ def list_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 
 def sentence_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
-    """The answer between marks; one sentence that says the same of the recording is wanted."""
+    """The answer between marks; one sentence that says the same of the recording is requested."""
     text = (
         f"A model was asked to describe a recording. {_MARKS}\n\n{marked(answer)}\n\n"
         "Write what it says of the recording as one short sentence, with nothing added, and reply with that alone."

@@ -20,7 +20,7 @@ from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Score
 JASCO = "jasco"
 MOST_POINTS = 2
 _COLUMNS = ("audio_sound", "spoken_text", "audio_only_target", "speech_only_target", "keywords")
-"""What the judge is shown beside question, reference and answer: a sample's metadata of these names."""
+"""What the judge gets in addition to question, reference and answer: a sample's metadata of these names."""
 _DEPENDENCES = ("audio_dependence", "both_dependence", "speech_dependence")
 
 _PROMPT = """\

@@ -1,4 +1,4 @@
-"""A judge's verdicts beside what people said of the same answers, as its own scorer."""
+"""A judge's verdicts compared with what people said of the same answers, as its own scorer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PeoplesVerdict(NamedTuple):
 
 
 LabelOf: TypeAlias = Callable[[str, str], PeoplesVerdict | None]
-"""Of a sample's id and its answer's text; None where nobody labelled that."""
+"""Of a sample's id and its answer's text; None without a label."""
 
 
 def measures_points(scorer: Scorer) -> bool:
@@ -38,7 +38,7 @@ def measures_points(scorer: Scorer) -> bool:
 def against_people(
     scorer: Scorer, answer: str, label_of: LabelOf, chosen: float, about: str, metrics: tuple[str, ...]
 ) -> Scorer:
-    """``scorer``, of a judge of the stage ``answer``, beside people; ``about`` says of the labels which they are.
+    """``scorer``, of a judge of the stage ``answer``, compared with people; ``about`` identifies the labels.
 
     An answer whose verdict cannot be read is left out, whatever ``scorer`` makes of it.
     """

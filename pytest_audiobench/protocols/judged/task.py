@@ -32,11 +32,11 @@ def judged(
     ``align`` and ``air-bench-align`` (the option that a free answer decides for). One that leaves out answers whose
     verdict it cannot read comes with a variant that keeps them.
     What ``protocol`` reads by rule stays first, and how far the judges agree with it, and with one another, is recorded
-    beside. Without ``protocol`` the sample's question is asked as it stands, or ``prompt`` in its place, "" for the
+    in addition. Without ``protocol`` the sample's question is asked, or ``prompt`` in its place, "" for the
     clips alone. ``rubric`` is the name of one in ``RUBRICS``, or one's own text; ``own`` are judgings of one's
     own. ``max_new_tokens`` replaces each judging's own limit, for judges that think aloud before they answer.
 
-    Raises UsageError for an unknown scorer, for one whose name ``protocol`` has already, for a ``prompt`` beside a
+    Raises UsageError for an unknown scorer, for one whose name ``protocol`` has, for a ``prompt`` together with a
     ``protocol``, which has its own, for a rubric of one word that is not one of ``RUBRICS``, and for judgings of one's
     own that could be mistaken for others or are never read.
     """

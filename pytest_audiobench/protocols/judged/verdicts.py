@@ -84,7 +84,7 @@ def verdict_scorers(
 ) -> tuple[Scorer, Scorer]:
     """Two scorers of one judge's verdicts: ``name`` and ``other`` (by default ``name-kept``).
 
-    One leaves out answers whose verdict cannot be read, the other keeps them as wrong, and is shown beside it. The
+    One leaves out answers whose verdict cannot be read, the other keeps them as wrong, and is shown with it. The
     first leaves out, or, where a ``published`` rule keeps them, the second. ``norm`` names the parser in the signature;
     ``further`` metrics are means of the statistics of their names.
     """
@@ -152,7 +152,7 @@ def agreement(first: Scorer, second: Scorer) -> Scorer:
     """Whether ``first``, of a judge, and ``second`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
 
     An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
-    digests of both signatures, which are in full beside their own numbers.
+    digests of both signatures, which are in full with their own numbers.
     """
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:

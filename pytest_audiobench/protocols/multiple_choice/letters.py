@@ -9,7 +9,7 @@ What counts as an assertion, in this order:
 
 An answer is a letter ("B", "(b)", "B.", "[B]"), an option's own text with case, punctuation and space ignored,
 or both when they agree. A bare A or I that continues as prose is an article or a pronoun. Two different options
-asserted, or a letter beside another option's text, are unparsed. An answer that the limit of tokens cut
+asserted, or a letter with another option's text, are unparsed. An answer that the limit of tokens cut
 (``finish == "length"``) must be complete: one that another word piece could still change is truncated.
 
 Only the first 4,000 and the last 8,000 characters of a text are looked at, and every pattern is linear or

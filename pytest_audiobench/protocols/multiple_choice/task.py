@@ -164,7 +164,7 @@ def _lettered(choices: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def choice_template(template: str, *more: str) -> list[tuple[str, str]]:
-    """The pieces of a choice question's template; ``more`` names placeholders beside the question's and the options'.
+    """The pieces of a choice question's template; ``more`` names further placeholders.
 
     Raises UsageError for a template without a question, unless it is empty, and for an unknown placeholder.
     """

@@ -59,7 +59,7 @@ class Style:
     """How a family of models is asked.
 
     ``direct`` and ``reasoned`` are templates of the question, to be answered at once and with reasoning;
-    ``conditioned`` is that of the question with the model's reasoning put back, one choice wanted. ``tokens`` are the
+    ``conditioned`` is that of the question with the model's reasoning put back, for one choice. ``tokens`` are the
     most that may be generated for each of the three, in this order. ``text_first`` says that the clips stand behind
     the text. ``split`` takes an answer with reasoning apart. ``runtime`` are the study's scorers of the direct and
     of the reasoned answer as it read them while running, ``recovered`` those of its later recovery, by data set.
@@ -276,7 +276,7 @@ class Asking:
         )
 
     def forced(self, name: str, reasoning_of: ReasoningOf, template: str | None, fields: tuple[str, ...] = ()) -> Stage:
-        """The question with the text of ``reasoning_of`` put back, whatever its length; one choice wanted."""
+        """The question with the text of ``reasoning_of`` put back, of any length; one choice is requested."""
         turns = _turns(template or self.style.conditioned, "reasoning")
         if not any(placeholder == "reasoning" for pieces in turns for _, placeholder in pieces):
             raise UsageError(f"the prompt {template!r} has no {{reasoning}}; put it where the model's own belongs")

@@ -25,7 +25,7 @@ VOICED = ("speech", "vocal_burst")
 """The types that have a speaker."""
 _UNSPACED = frozenset(("zh", "yue", "cmn", "ja"))
 _LEAST = 1e-6
-"""What a pair's overlap weighs beside its score, so that pairs of score 0 are those that overlap most."""
+"""What a pair's overlap weighs compared with its score, so that pairs of score 0 are those that overlap most."""
 
 
 def ordered(events: Sequence[AudioEvent]) -> list[AudioEvent]:
@@ -150,7 +150,7 @@ class Matching:
     pairs: Sequence[Pair]
     """One to one, so that the scores add up to the most, in order of truths."""
     one_to_one: float
-    """The most that rewards add up to one to one, whoever speaks."""
+    """The largest sum of rewards one to one, for any speakers."""
 
     @property
     def score(self) -> float:

@@ -136,7 +136,7 @@ def lacks_meeteval() -> str:
 
 
 def stream_statistics(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -> dict[str, float]:
-    """Errors and words where what each speaker of the answer says is one stream, whoever it is in truth.
+    """Errors and words with the words of each listed speaker as one stream, independent of the true one.
 
     Of ORC every utterance, in their order, goes to the stream that has it best; of MIMO the order is kept within each
     true speaker's utterances alone. Both lists are in order.

@@ -198,7 +198,7 @@ class _Comparison:
         self._cosines: dict[tuple[str, str], float] = {}
 
     def statistics(self, scored: Sequence[tuple[Sample, Answer]]) -> list[dict[str, float]]:
-        """The statistics of each answer, those beside the next clip's answer key among them."""
+        """The statistics of each answer, those against the next clip's answer key among them."""
         clips = [_Clip(sample, answer) for sample, answer in scored]
         others = [*clips[1:], *clips[:1]]
         self._cosines = {}

@@ -23,7 +23,7 @@ _LARGE_UNITS = frozenset(unit for power, unit in _UNITS if power > 1)
 """Those that 两 is said before, and not 二."""
 
 _MOST_DIGITS = 100
-"""Longer numbers, which nobody says, are read digit by digit."""
+"""Longer numbers, which are not spoken, are read digit by digit."""
 
 _MOST_CHARACTERS = 20_000
 """The numbers behind these stay as they are: each one costs a search through the text."""

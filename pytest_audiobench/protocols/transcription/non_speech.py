@@ -1,4 +1,4 @@
-"""Words where nobody speaks, counted clip by clip: ours, and the rule of the audiobench tool (github THENIROCK)."""
+"""Words in clips without speech, counted clip by clip: ours, and the rule of the audiobench tool (github THENIROCK)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Content(NamedTuple):
 
 
 def content_of(text: str) -> Content:
-    """What ``text`` holds: nothing (or markers for it), a plain statement that nobody speaks, or words.
+    """What ``text`` holds: nothing (or markers for it), a plain statement that there is no speech, or words.
 
     Markers are special tokens (``<|nospeech|>``), what is in ``[…]`` or ``<…>``, notes and other signs, and
     brackets, notes or asterisks around words for sounds ("(soft music)", "*silence*"). A statement has, in one of its
@@ -129,7 +129,7 @@ def _declines(text: str) -> bool:
 def _states(sentence: list[str]) -> bool:
     words = set(sentence)
     nobody = "nobody" in words or "no one" in " ".join(sentence)
-    # Whoever speaks of persons (I have no words, nobody spoke to me) states nothing of a recording unless of hearing.
+    # A text about persons ("I have no words") states nothing of a recording unless of hearing.
     if words & _PERSONS and not words & _HEARING | words & _AUDIO:
         return False
     if nobody:
@@ -197,7 +197,7 @@ def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]
 def hallucination(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256, language: str = "en"
 ) -> Protocol:
-    """Ask for the words of clips in which nobody speaks, just as ``transcription`` asks for those of speech.
+    """Ask for the words of clips without speech, just as ``transcription`` asks for those of speech.
 
     ``scorers`` names how answers are scored, the first as the headline: ``non-speech`` is ours and the default,
     ``non-speech-thenirock`` the published rule. ``language`` is the ISO 639 code of the language that is asked for.

@@ -63,7 +63,7 @@ def says_nothing(text: str) -> bool:
 
 
 def lacks_kana(text: str, references: Sequence[str], code: str | None) -> bool:
-    """Whether Japanese is wanted and ``text`` has no kana. Without a target it is wanted where a reference has kana."""
+    """Whether Japanese is the target and ``text`` has no kana. Without a target it is if a reference has kana."""
     wanted = code == "ja" if code is not None else any(map(_KANA.search, references))
     return wanted and _KANA.search(text) is None
 
@@ -85,7 +85,7 @@ def bleu_scorers(code: str | None) -> Iterator[Scorer]:
 
 
 def left_out(code: str | None, text: str, references: Sequence[str]) -> bool:
-    """Whether the skip rule leaves an answer out: empty, null, or without kana where Japanese is wanted."""
+    """Whether the skip rule leaves an answer out: empty, null, or without kana where Japanese is the target."""
     return says_nothing(text) or lacks_kana(text, references, code)
 
 

@@ -60,7 +60,7 @@ class Layout:
     styles: tuple[str, ...]
     scripts: tuple[str, ...]
     allows: str = "media-src blob:"
-    """What the page may do beside, as directives of its policy."""
+    """What the page may do in addition, as directives of its policy."""
 
 
 REPORT = Layout("run.html", STYLES, SCRIPTS)

@@ -48,7 +48,7 @@ class PageRow(NamedTuple):
     kinds: tuple[str, ...]
     """JSON texts: [numbers of scorers, status, right] for each thing that scorers made of the answer."""
     orders: tuple[tuple[str, float], ...]
-    """What the list can be put in order by beside the run's own, and the sample's number in it, the least first."""
+    """What the list can be sorted by in addition to the run's order, and the sample's number in it, the least first."""
     fields: tuple[str, ...]
     """JSON texts of what the card shows, as rows.js takes them apart: what other samples may well share (question,
     choices, references, names of metadata, prompt), then the rest (stages, error, what the scorers parsed, metadata,

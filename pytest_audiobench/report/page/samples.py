@@ -18,7 +18,7 @@ from pytest_audiobench.report.page.rows import CHANGES, PageRow, RowMaker, chang
 from pytest_audiobench.report.page.sounds import PageSounds
 
 BUDGET_BYTES = 15_000_000
-"""What a page takes at most beside chosen audio: a browser opens it within two seconds, and it can still be mailed."""
+"""The most that a page takes besides chosen audio: a browser opens it within two seconds, and it can be mailed."""
 EXAMPLES = 3
 """Of each class of failures, so many answers are embedded before other wrong ones."""
 CHUNK_BYTES = 300_000
@@ -31,7 +31,7 @@ RANKS = ("became worse", "became better", "are examples of failures", "failed", 
 """Why a sample is embedded, the most wanted first."""
 
 _INDEX_BYTES = 40
-"""A row's entries in the lists that are filtered by, beside its id."""
+"""A row's entries in the lists that are filtered by, in addition to its id."""
 _REFERENCE_BYTES = 8
 _MEASURED = 500
 """Rows whose size tells how many will fit."""

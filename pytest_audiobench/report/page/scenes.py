@@ -51,7 +51,7 @@ class ScenePair(Record, frozen=True):
 
     @property
     def content(self) -> float:
-        """How well words and captions agree, wherever the event was placed and whoever was said to speak."""
+        """How well words and captions agree, independent of the event's times and speaker."""
         return self.cosine if self.accuracy is None else (self.cosine + self.accuracy) / 2
 
 

@@ -1,7 +1,7 @@
 """What a model was played, as short excerpts: each eval writes some, and the page takes of them what fits.
 
 When an eval ends its clips are at hand, and what became of its samples is known; when the page is written neither may
-be: workers have ended, and a record holds no paths. So each eval leaves the excerpts that the page might want beside
+be: workers have ended, and a record holds no paths. So each eval leaves the excerpts that the page might want next to
 its rows.
 """
 
@@ -191,7 +191,7 @@ def _first(
 
 
 def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
-    """A sample's clips with their numbers: as they were played and, where wanted, as they were before."""
+    """A sample's clips with their numbers: as they were played and, where requested, as they were before."""
     before = candidate.sample.unchanged
     versions: list[tuple[Literal["", "changed", "clean"], SelectedSample]]
     versions = [("changed" if before else "", candidate.sample)]
@@ -226,7 +226,7 @@ def _has_scenes(evaluation: Evaluation) -> bool:
 
 
 class _Cache:
-    """The excerpts that were wanted last."""
+    """The excerpts with the lowest rank."""
 
     def __init__(self) -> None:
         self._excerpts: OrderedDict[tuple[object, ...], _Excerpt] = OrderedDict()
