@@ -68,9 +68,7 @@ def test_an_api_that_is_away_ends_in_6_with_its_place_and_a_retry_asks_what_is_m
     peer.stop()
     result = ask(two, peer, workers)
     assert result.ret == INSTRUMENT_FAILED
-    result.stdout.fnmatch_lines(
-        [f"*{peer.url} cannot be reached*patience_s=0.3*", "not comparable *No verdict*"]
-    )
+    result.stdout.fnmatch_lines([f"*{peer.url} cannot be reached*patience_s=0.3*", "not comparable *No verdict*"])
     result.stdout.no_fnmatch_line("*Traceback*")
     assert {item["outcome"] for item in two.last()[0]["items"]} == {"failed"}
     peer.start()

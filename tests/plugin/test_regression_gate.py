@@ -93,8 +93,8 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     result.stdout.fnmatch_lines(
         [
             "metric*before*now*change*interval*n*verdict",
-            "accuracy*100.0 %*25.0 %*+75.0 pp*40 in 36*regressed",
-            "accuracy.drop <= 1pp: 75.0 pp worse: p < 0.0001 for a drop of at most 1.0",
+            "accuracy*100.0 %*25.0 %*−75.0 pp*40 in 36*regressed",
+            "accuracy.drop <= 1pp: 75.0 pp worse: p < 0.0001 for a drop of at most 1.0*",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
