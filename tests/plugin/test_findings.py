@@ -203,8 +203,8 @@ def test_the_top_findings_of_two_runs_are_compared_with_status_effect_interval_a
     # A signature is never broken: it is copied whole.
     assert [line for line in table.stdout.splitlines() if len(line) > 80 and " " in line.strip()] == []
     assert "made_up hallucination_rate of domain hum (top of A)" in table.stdout
-    assert re.search(r"\n  A +100\.0 +[\d.]+ to 100\.0 +<0\.0001 +validated\n", table.stdout)
-    assert re.search(r"\n  B +-[\d.]+ .* rejected +gone\n", table.stdout)
+    assert re.search(r"\n  A +\+100\.0 +\+[\d.]+ to \+100\.0 +<0\.0001 +validated\n", table.stdout)
+    assert re.search(r"\n  B +−[\d.]+ .* rejected +gone\n", table.stdout)
     rows = json.loads(phantom.audiobench("compare", "before", "after", "--format=json").stdout)["findings"]
     changes = {row["part"]: (row["change"], row["status"]) for row in rows if row["contender"] == "B"}
     assert changes["hum"] == ("gone", "rejected")
