@@ -222,7 +222,7 @@ def test_the_top_findings_of_two_runs_are_compared_with_status_effect_interval_a
 def test_verifying_a_run_draws_its_findings_again(phantom):
     asked(phantom, "--ab-epochs=2")
     path = phantom.last()[1] / "run.json"
-    done = phantom.audiobench("verify", path.parent)
+    done = phantom.audiobench("verify", path.parent, "-v")
     assert done.returncode == 0
     assert "findings" in done.stdout
     record = json.loads(path.read_text())
