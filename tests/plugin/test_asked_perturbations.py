@@ -221,7 +221,7 @@ def test_a_marker_asks_beside_and_its_figures_are_required_like_any_metric(suite
     result = suite.run("--ab-refresh", deaf="yes")
     assert result.ret == 1
     told = result.stdout.str()
-    assert "lift >= 10pp: +0.0 points is not >= +10.0 points" in told
+    assert "lift >= 10pp: +0.0 pp is not >= +10.0 pp" in told
     assert "order_worst >= 0.9: 25.0 % is not >= 90.0 %" in told
     assert "order_bias <= 0.05: 75.0 % is not <= 5.0 %" in told
 
@@ -287,7 +287,7 @@ def test_a_file_of_thresholds_requires_them_of_what_the_option_asks(tones):
     (tones.path / "audiobench.toml").write_text(rule.format(bound="80pp"))
     result = tones.run("--ab-perturbations=order,text")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*tones: lift >= 80pp: +75.0 points is not >= +80.0 points*"])
+    result.stdout.fnmatch_lines(["*tones: lift >= 80pp: +75.0 pp is not >= +80.0 pp*"])
     result = tones.run("--ab-perturbations=text")
     assert result.ret == 1
     result.stdout.fnmatch_lines(

@@ -100,7 +100,7 @@ def test_scoring_again_gives_the_same_curves_and_clusters_as_often_as_it_is_done
 
 def test_scoring_again_prints_the_curve(ladder):
     out = ladder.audiobench("score", ladder.folder)
-    assert "tones: accuracy under white; drop from clean in points" in out
+    assert "tones: accuracy under white; drop from clean in pp" in out
     told = json.loads(ladder.audiobench("score", ladder.folder, "--format", "json"))
     assert told[-1]["curves"] == ladder.suite["curves"]
 
@@ -129,14 +129,14 @@ def test_an_utterance_is_one_cluster_over_all_its_perturbations(ladder):
 def test_the_terminal_tells_the_curve_in_80_columns(ladder):
     pytest.LineMatcher(ladder.out.splitlines()).fnmatch_lines(
         [
-            "tones: accuracy under white; drop from clean in points",
+            "tones: accuracy under white; drop from clean in pp",
             "  dB SNR *accuracy *parse rate * drop * interval * p",
             "  clean  *100.0 % *100.0 % *",
             "  -10  *100.0 % * +0.0 *",
             "  -30  *",
-            "  slope: +*.* points per 10 dB SNR [[]+*.* to +*.*], trend p (Holm) <0.001",
+            "  slope: +*.* pp per 10 dB SNR [[]+*.* to +*.*], trend p (Holm) <0.001",
             "  area (mean from -10 to -30 dB SNR): *.* % [[]*.* to *.*]",
-            "tones: accuracy by perturbation; drop from clean in points",
+            "tones: accuracy by perturbation; drop from clean in pp",
             "  gain-m30dB *",
             "  mean of the 6 perturbations measured, each weighing 1/6: *.* % [[]*.* to *.*]",
         ]

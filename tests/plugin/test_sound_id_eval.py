@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_audiobench.metrics.value import difference_text
+
 EVALS = Path(__file__).parents[2] / "evals" / "test_sound_id.py"
 CONDITIONS = ("solo", "pair", "triple", "quad")
 BUNDLED = Path(__file__).parents[2] / "fixtures" / "bundled"
@@ -48,7 +50,7 @@ def test_the_listener_loses_sounds_in_company_and_the_suite_says_how_many(suite)
     # The cliff stands with the suite, where it has a value, and in no eval's own table.
     shown = [line for line in run.outlines if "solo_quad_cliff" in line]
     assert len(shown) == 1
-    assert f"{100 * cliff:+.1f} points" in shown[0]
+    assert difference_text(cliff, "points") in shown[0]
     assert "–" not in shown[0]
 
 

@@ -237,7 +237,7 @@ def test_what_is_required_of_the_wordings_fails_by_its_number(probes):
     requirements = "evaluate.require('wording_spread <= 3pp', 'wording_worst >= 40%', 'wording_mean >= 10%')"
     run, _ = probes("", "--ab-prompts", "yesno:3", body=requirements)
     run.assert_outcomes(failed=1)
-    rows = ["wording_spread", "*<= 0.03 *fail", "wording_worst", "*>= 0.4 *fail", "wording_mean*pass"]
+    rows = ["wording_spread", "*<= 0.03 *fail", "wording_worst*>= 0.4 *fail", "wording_mean*pass"]
     run.stdout.fnmatch_lines(rows)
 
 
