@@ -13,6 +13,7 @@ from pytest_audiobench.gate.regression_text import (
     change_texts,
     improvement_text,
     line_text,
+    open_drop,
     p_text,
     subject_text,
 )
@@ -88,7 +89,7 @@ class Changes:
     counts: str
     """``2 of 7 comparisons regressed, 4 pass, 1 not checked``."""
     detectable: str
-    """How small a drop all of them would have shown, where none regressed."""
+    """How small a drop those that are undecided would have shown, where none regressed."""
     unchecked: int
     baseline: tuple[tuple[str, str], ...]
     digest: str
@@ -170,10 +171,11 @@ def _counts(statuses: Counter[str], unknown: int, unchecked: int) -> str:
 
 
 def _detectable(lines: Sequence[RegressionRecord]) -> str:
-    drops = [line.detectable for line in lines if line.detectable is not None and line.unit in FRACTIONS]
-    if not drops or len(drops) < len(lines) or any(line.status == "regressed" for line in lines):
+    undecided = [line for line in lines if line.verdict == "inconclusive"]
+    drops = [drop for line in undecided if line.unit in FRACTIONS and (drop := open_drop(line)) is not None]
+    if not drops or len(drops) < len(undecided) or any(line.status == "regressed" for line in lines):
         return ""
-    each = "the line" if len(lines) == 1 else "every line"
+    each = "the undecided line" if len(drops) == 1 else "every undecided line"
     return f"A drop of {100 * max(drops):.1f} pp would be detected by {each} four times in five."
 
 
@@ -215,7 +217,7 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
         level=f"{line.alpha / line.lines:.2g}",
-        detectable="–" if line.detectable is None else amount(line, line.detectable),
+        detectable="–" if (seen := open_drop(line)) is None else amount(line, seen),
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
             for reason, count in line.left_out.items()

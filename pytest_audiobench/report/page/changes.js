@@ -84,5 +84,5 @@
     }
     into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
       "Improved: a pass of which p, that of “it is no better”, is at most alpha when adjusted over all comparisons; it makes up for no regression. ",
-      "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five."));
+      "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five; none on lines that improved or regressed."));
   }
