@@ -20,6 +20,9 @@ from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
 
+_MOST_NAMES = 3
+"""Evals that are inconclusive which the counts name."""
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -57,6 +60,9 @@ class Change:
     margin: str
     p: str
     p_holm: str
+    p_better: str
+    """Of "it is no better", as is ``q_better``; empty but for what improved."""
+    q_better: str
     level: str
     worse: int
     better: int
@@ -86,7 +92,7 @@ class Changes:
     tone: formatting.Tone
     verdict: str
     counts: str
-    """``2 of 7 comparisons regressed, 4 pass, 1 not checked``."""
+    """``2 of 7 comparisons regressed, 4 pass``, or ``6 improved, 0 regressed, 1 inconclusive (digits)``."""
     detectable: str
     """How small a drop all of them would have shown, where none regressed."""
     unchecked: int
@@ -101,7 +107,8 @@ def changes(record: RunRecord) -> Changes | None:
     """What the run's record says about its baseline; None where it was compared with none."""
     if record.baseline is None and not any(item.regressions for item in record.items):
         return None
-    lines = [line for _, line in _lines(record.items)]
+    pairs = _lines(record.items)
+    lines = [line for _, line in pairs]
     statuses: Counter[str] = Counter(line.verdict for line in lines)
     worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
@@ -115,7 +122,12 @@ def changes(record: RunRecord) -> Changes | None:
         mark=mark,
         tone=tone,
         verdict="no regression" if worst in ("pass", "improved") else word,
-        counts=_counts(statuses, unknown, unchecked),
+        counts=_counts(
+            statuses,
+            unknown,
+            unchecked,
+            list(dict.fromkeys(item.eval for item, line in pairs if line.verdict == "inconclusive")),
+        ),
         detectable=_detectable(lines),
         unchecked=unchecked,
         baseline=() if record.baseline is None else tuple(_facts(record.baseline)),
@@ -157,13 +169,18 @@ def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionReco
     return sorted(known, key=urgency)
 
 
-def _counts(statuses: Counter[str], unknown: int, unchecked: int) -> str:
+def _counts(statuses: Counter[str], unknown: int, unchecked: int, undecided: Sequence[str]) -> str:
     rest = [f"{unchecked} not checked"] * bool(unchecked) + [
         f"{formatting.counted(unknown, 'eval')} not in the baseline"
     ] * bool(unknown)
     if not statuses:
         return ", ".join(["nothing was compared with the baseline", *rest])
     counts = [f"{statuses[status]} {sign.words}" for status, sign in formatting.VERDICTS.items() if statuses[status]]
+    if next(status for status in formatting.VERDICTS if statuses[status]) == "inconclusive":
+        # One line that is not decided must not hide what became of the others.
+        more = f" and {len(undecided) - _MOST_NAMES} more" * (len(undecided) > _MOST_NAMES)
+        names = formatting.printable(", ".join(undecided[:_MOST_NAMES]))
+        return ", ".join([*counts[:0:-1], "0 regressed", f"{counts[0]} ({names}{more})", *rest])
     first, _, words = counts[0].partition(" ")
     counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'comparison')} {words}"
     return ", ".join([*counts, *rest])
@@ -214,6 +231,8 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         margin="–" if line.margin is None else amount(line, line.margin),
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
+        p_better=p_text(line.p_better).removeprefix("= ") if status == "improved" else "",
+        q_better=p_text(line.q_better).removeprefix("= ") if status == "improved" else "",
         level=f"{line.alpha / line.lines:.2g}",
         detectable="–" if line.detectable is None else amount(line, line.detectable),
         left_out=tuple(

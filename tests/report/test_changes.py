@@ -43,6 +43,13 @@ def test_regressions_come_first_then_what_is_not_known_then_passes(runs: Any) ->
     assert found.counts == "2 of 5 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass"
 
 
+def test_what_improved_is_counted_before_what_is_not_decided_and_has_its_own_p(runs: Any) -> None:
+    better = runs.regression("pass", -0.2, lines=2, p_better=0.00002, q_better=0.004)
+    found = read(runs, better, runs.regression("inconclusive", 0.02, lines=2))
+    assert found.counts == "1 improved, 0 regressed, 1 inconclusive (a)"
+    assert [(line.p_better, line.q_better) for line in found.lines] == [("", ""), ("< 0.0001", "0.004")]
+
+
 def test_a_pass_says_how_small_a_drop_it_could_have_seen(runs: Any) -> None:
     found = read(runs, runs.regression("pass", 0.0, detectable=0.012), runs.regression("pass", 0.0, detectable=0.034))
     assert (found.verdict, found.tone) == ("no regression", "good")
