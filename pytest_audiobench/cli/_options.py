@@ -188,16 +188,23 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def put_or_page(
-    args: argparse.Namespace, text: str, remarks: Sequence[str], write_page: Callable[[Path], None]
+    args: argparse.Namespace,
+    text: Callable[[], str],
+    summary: str,
+    remarks: Sequence[str],
+    write_page: Callable[[Path], None],
 ) -> None:
-    """Put out ``text`` as ``--format`` and ``--out`` say, or the page where that names one.
+    """Put out the text as ``--format`` and ``--out`` say, or the page where that names one, and its summary.
 
-    Remarks are apart from what a program reads; other forms have them in their text.
+    Remarks are apart from what a program reads; other forms have them in their text. A form for programs is printed
+    beside the page too.
     """
     page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
     if page:
         write_page(args.out)
-    put(text, remarks if args.format in ("csv", "json") else (), None if page else args.out)
+        say(f"written to {args.out}")
+    shown = f"{summary}\n" if page and args.format == "table" else text()
+    put(shown, remarks if args.format in ("csv", "json") else (), None if page else args.out)
 
 
 def put(text: str, remarks: Sequence[str], file: Path | None) -> None:

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.comparison import Rules, compare
     from pytest_audiobench.comparison.comparison_lines import NONE, Selection
     from pytest_audiobench.comparison.comparison_page import write_page
-    from pytest_audiobench.comparison.comparison_text import remarks, text
+    from pytest_audiobench.comparison.comparison_text import counts, remarks, text
     from pytest_audiobench.comparison.contenders import contenders
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.gate.threshold_syntax import read_margin
@@ -61,5 +61,11 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         named = contenders([local(run) for run in args.runs], args.reports, args.model, args.eval, terms)
         comparison = compare(named, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
-    put_or_page(args, text(comparison, args.format), remarks(comparison), lambda file: write_page(file, comparison))
+    put_or_page(
+        args,
+        lambda: text(comparison, args.format),
+        counts(comparison),
+        remarks(comparison),
+        lambda file: write_page(file, comparison),
+    )
     return comparison.exit_status() if args.gate else 0

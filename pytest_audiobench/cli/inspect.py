@@ -114,7 +114,8 @@ def _wrong(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
     command = ["audiobench", "inspect", args.source]
     if args.reports != Path("reports"):
         command += ["--reports", str(args.reports)]
-    samples = ((item, sample) for item, sample in _wanted(loaded, args) if not item.control)
+    # Another control is asked to be wrong, or is the same answers scored again.
+    samples = (each for each in _wanted(loaded, args) if not each[0].control or each[0].perturbation is not None)
     several = len({item.model for item in loaded.record.items}) > 1
     return wrong_lines(samples, shlex.join(command), several)
 

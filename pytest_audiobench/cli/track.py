@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.run_series import by_pattern, by_words, ordered_points
     from pytest_audiobench.comparison.track import TrackOptions, track
     from pytest_audiobench.comparison.track_page import write_page
-    from pytest_audiobench.comparison.track_text import text
+    from pytest_audiobench.comparison.track_text import summary, text
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.gate.threshold_syntax import read_margin
 
@@ -44,5 +44,7 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         checkpoints, model, notes = ordered_points(args.places, args.model, find, args.order)
         curves = track(model, checkpoints, wanted, notes)
-    put_or_page(args, text(curves, args.format), curves.notes, lambda file: write_page(file, curves))
+    put_or_page(
+        args, lambda: text(curves, args.format), summary(curves), curves.notes, lambda file: write_page(file, curves)
+    )
     return 0

@@ -95,7 +95,7 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
     fitted = aligned(contenders, limited, components)
     lines, notes = comparison_lines.planned_lines(fitted, chosen)
     only = [_unshared_evals(first, others), *(_unshared_evals(other, [first]) for other in others)]
-    known = [] if chosen.groups else comparison_lines.group_fields(fitted)
+    known = [] if chosen.groups else comparison_lines.group_choices(lines)
     pairs = [(first.artifact, other.artifact, (first.letter, other.letter)) for other in others]
     figures = [note for a, b, names in pairs if a and b and a.suite == b.suite for note in figure_notes(a, b, names)]
     hint = [f"--groups FIELD compares groups too: {', '.join(known[:_NAMED])}"] if known else []

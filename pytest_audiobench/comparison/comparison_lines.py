@@ -238,6 +238,12 @@ def group_fields(contenders: Sequence[Contender]) -> list[str]:
     return sorted({name for side in sides for name in side.columns.groups()})
 
 
+def group_choices(lines: Sequence[PlannedLine]) -> list[str]:
+    """The fields by which the samples of these lines fall into several groups, so that there are lines of them."""
+    compared = [[side for side in line.sides if side is not None] for line in lines if line.comparisons]
+    return sorted({name for sides in compared for group in _groups(sides, (ALL,)) for name in group})
+
+
 def _check_selection(chosen: Selection, contenders: Sequence[Contender]) -> None:
     sides = [side for contender in contenders for side in contender.sides.values()]
     scorers = {name for side in sides for name in side.scorers}

@@ -18,7 +18,7 @@ from pytest_audiobench.comparison.comparison_text import (
 from pytest_audiobench.comparison.curve_comparison import curve_cells
 from pytest_audiobench.comparison.finding_comparison import finding_cells
 from pytest_audiobench.comparison.table_cells import MARKS, amount, change_cells, interval_cell, value_cell
-from pytest_audiobench.gate.regression_text import change_of, improvement_text
+from pytest_audiobench.gate.regression_text import change_of, improvement_text, open_drop
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
@@ -105,6 +105,6 @@ def _test(regression: RegressionRecord) -> dict[str, Any]:
         **{"status": regression.verdict.replace("_", " "), "mark": MARKS[regression.verdict]},
         "unit": "pp" if regression.unit in PERCENT_UNITS and unit != "%" else unit_text(unit),
         "at": {name: axis_value(place, unit) for name, place in places.items()},
-        "sees": amount(regression.detectable, regression.unit),
+        "sees": amount(open_drop(regression), regression.unit),
         "detail": improvement_text(regression) or regression.detail,
     }

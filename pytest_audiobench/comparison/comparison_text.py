@@ -10,7 +10,7 @@ from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparison.finding_comparison import finding_markdown, finding_rows, finding_table
-from pytest_audiobench.gate.regression_text import RUNAWAYS, improvement_text, level_text
+from pytest_audiobench.gate.regression_text import RUNAWAYS, change_rule, improvement_text, level_text, open_drop
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
@@ -133,7 +133,7 @@ def _table(comparison: Comparison) -> Iterator[str]:
         yield from wrapped(f"{mark} {sentence}", "  ")
     if len(said) > _MOST_SENTENCES:
         yield f"… and {len(said) - _MOST_SENTENCES} more; --format csv has all"
-    yield from wrapped(_counts(comparison))
+    yield from wrapped(counts(comparison))
     for line in sample_remarks(comparison):
         yield from wrapped(line)
     for note in comparison.notes:
@@ -155,10 +155,12 @@ def rules_text(comparison: Comparison) -> str:
     """What the columns hold, and how strict the tests are."""
     rules = comparison.rules
     level = level_text(rules.alpha, max(1, comparison.comparisons))
+    first, *others = (each.letter for each in comparison.contenders)
+    what = f"{others[0]} \N{MINUS SIGN} {first}" if len(others) == 1 else f"each minus {first}"
     return (
-        f"change: minus {comparison.contenders[0].letter}, on the same samples, of shares in pp; margin "
-        f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; MDE: the minimum "
-        "detectable effect, the drop that is called regressed four times in five"
+        f"{change_rule(what, {line.plan.kind.unit for line in comparison.lines})}; margin {rules.max_drop}, p to be "
+        f"below {level}; flips: samples that became worse / better; MDE: the minimum detectable effect, the drop that "
+        "is called regressed four times in five (\N{EN DASH} on lines that improved or regressed)"
     )
 
 
@@ -187,10 +189,11 @@ def sample_remarks(comparison: Comparison) -> list[str]:
                 ids = ", ".join(regression.examples.get(reason, ())) if regression is not None else ""
                 lines[f"unmatched with {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
     signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in comparison.lines}
-    return [text for text in (*lines, *signatures) if text]
+    return [text for text in (*table_cells.falls_first(lines), *signatures) if text]
 
 
-def _counts(comparison: Comparison) -> str:
+def counts(comparison: Comparison) -> str:
+    """``✓ 4 pass, ✗ 1 regressed, ? 2 inconclusive, ≠ 0 not comparable``."""
     statuses: list[str] = [
         regression.verdict for line in comparison.lines for regression in line.regressions if regression is not None
     ]
@@ -219,7 +222,7 @@ def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, 
                 tests = (
                     *table_cells.change_cells(regression),
                     str(regression.pairs),
-                    table_cells.amount(regression.detectable, regression.unit),
+                    table_cells.amount(open_drop(regression), regression.unit),
                 )
                 yield f"  {table_cells.MARKS[regression.verdict]} {contender.letter}", *figures, *tests
 
@@ -244,5 +247,5 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     yield from curve_markdown(comparison.contenders, comparison.curves)
     yield from finding_markdown(comparison.contenders, comparison.findings)
     yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in sentences(comparison))
-    yield f"- {escaped(_counts(comparison))}"
+    yield f"- {escaped(counts(comparison))}"
     yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*sample_remarks(comparison), *comparison.notes))

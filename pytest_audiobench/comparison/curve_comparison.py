@@ -141,7 +141,7 @@ def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Po
 
 
 _HEAD = ("over perturbations", "value", "change", "interval", "pairs")
-_ABOUT = "over perturbations: change: minus {}, on pairs, of shares in pp; no verdict rests on these"
+_ABOUT = "over perturbations: change: each minus {} in percentage points (pp), on pairs; no verdict rests on these"
 
 
 def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[dict[str, Any]]:

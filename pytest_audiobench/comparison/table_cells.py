@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_audiobench.gate.regression_text import change_texts
 from pytest_audiobench.metrics.metric import FRACTIONS, Estimate
@@ -14,6 +14,9 @@ LONGEST = 2_000
 """Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""
 
 MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠", "improved": "▲"}
+
+FALL = "!"
+"""Stands before a parse rate that fell."""
 
 SAID = ("regressed", "not_comparable", "improved")
 """The verdicts that a comparison says in a sentence each."""
@@ -35,12 +38,27 @@ def change_cells(regression: RegressionRecord) -> tuple[str, str, str]:
     return change.removesuffix(" pp"), interval, f"{regression.worse} / {regression.better}"
 
 
-def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
-    """``parse rate in bundled/digits A: 97.5 %, B: 38.8 %``, by who answered; empty where all were parsed."""
-    if all(share in (None, 1.0) for share in shares.values()):
+def parse_rates_text(owner: str, shares: Mapping[str, float | None], in_order: bool = False) -> str:
+    """``! parse rate in bundled/digits fell by 58.7 pp: A: 97.5 %, B: 38.8 %``, by who answered; empty where all were
+    parsed. Of several falls, from the first or ``in_order`` from the one before, the largest is told.
+    """
+    known = {name: share for name, share in shares.items() if share is not None}
+    if all(share == 1.0 for share in known.values()):
         return ""
-    rates = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
-    return f"parse rate in {owner} {', '.join(rates)}"
+    rates = ", ".join(f"{name}: {100.0 * share:.1f} %" for name, share in known.items())
+    names = list(known)
+    before = names[:-1] if in_order else [next(iter(shares))] * (len(names) - 1)
+    falls = {name: known[one] - known[name] for one, name in zip(before, names[1:], strict=True) if one in known}
+    worst = max(falls, key=lambda name: falls[name], default="")
+    if falls.get(worst, 0.0) <= 0.0:
+        return f"parse rate in {owner} {rates}"
+    fall = f"fell by {100.0 * falls[worst]:.1f} pp" + f" at {worst}" * (len(names) > 2)
+    return f"{FALL} parse rate in {owner} {fall}: {rates}"
+
+
+def falls_first(remarks: Iterable[str]) -> list[str]:
+    """Falls of the parse rate before all else."""
+    return sorted(remarks, key=lambda remark: not remark.startswith(FALL))
 
 
 def between(lower: float | None, upper: float | None, unit: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.track import Curve, Track
-from pytest_audiobench.gate.regression_text import RUNAWAYS, level_text
+from pytest_audiobench.gate.regression_text import RUNAWAYS, change_rule, level_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import counted, wrapped
@@ -107,8 +107,8 @@ def heading(track: Track) -> list[str]:
     level = level_text(track.alpha, max(1, track.comparisons))
     return [
         f"{counted(len(track.points), 'run')} by {by}, {track.points[0].place} to {track.points[-1].place}",
-        f"change: minus the run before, on the same samples, of shares in pp; margin {track.max_drop}, p to be "
-        f"below {level}; flips: samples that became worse / better",
+        f"{change_rule('each minus the run before', {curve.unit for curve in track.curves})}; margin {track.max_drop}, "
+        f"p to be below {level}; flips: samples that became worse / better",
     ]
 
 
@@ -186,9 +186,9 @@ def perturbations(track: Track) -> list[str]:
     lines: dict[str, None] = {}
     for curve in track.curves:
         shares = {track.points[at].label: share for at, share in curve.parse_rates.items()}
-        lines[table_cells.parse_rates_text(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
+        lines[table_cells.parse_rates_text(f"{curve.key.name} by {curve.key.scorer}", shares, in_order=True)] = None
     signatures = {f"{curve.key.scorer}: {curve.signature}": None for curve in track.curves if curve.signature}
-    return [text for text in (*lines, *signatures) if text]
+    return [text for text in (*table_cells.falls_first(lines), *signatures) if text]
 
 
 def _markdown_lines(track: Track) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
 from pytest_audiobench.gate.threshold_syntax import group_text
 from pytest_audiobench.metrics.metric import FRACTIONS
@@ -33,12 +35,27 @@ def sentence(record: RegressionRecord) -> str:
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 pp better: p < 0.0001 that it is no better``, over several comparisons with q; nothing for others."""
+    """``3.1 pp better: p < 0.0001 (one-sided)``, over several comparisons with q; nothing for other verdicts."""
     if record.verdict != "improved":
         return ""
-    lines = f", q {p_text(record.q_better)} over {record.lines} comparisons" if record.lines > 1 else ""
+    lines = f", q {p_text(record.q_better)} (adjusted over {record.lines:,} comparisons)" if record.lines > 1 else ""
     gain = amount(record, None if record.drop is None else -record.drop)
-    return f"{gain} better: p {p_text(record.p_better)} that it is no better{lines}"
+    better = "lower (better)" if record.direction == "lower" else "better"
+    return f"{gain} {better}: p {p_text(record.p_better)} (one-sided){lines}"
+
+
+def open_drop(record: RegressionRecord) -> float | None:
+    """The detectable drop of a line that neither improved nor regressed; None where no drop of a share is."""
+    if record.verdict in ("improved", "regressed") or record.detectable is None:
+        return None
+    return None if record.unit in FRACTIONS and record.detectable >= 1.0 else record.detectable
+
+
+def change_rule(what: str, units: Collection[str]) -> str:
+    """What a change is: ``change: B − A in percentage points (pp), on the samples both answered``."""
+    own = "in the metric's own unit"
+    shares = "in percentage points (pp)" + f", else {own}" * (not FRACTIONS.issuperset(units))
+    return f"change: {what} {own if units and FRACTIONS.isdisjoint(units) else shares}, on the samples both answered"
 
 
 def change_of(record: RegressionRecord) -> tuple[float | None, float | None, float | None]:

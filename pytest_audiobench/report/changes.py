@@ -13,12 +13,16 @@ from pytest_audiobench.gate.regression_text import (
     change_texts,
     improvement_text,
     line_text,
+    open_drop,
     p_text,
     subject_text,
 )
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
+
+_MOST_NAMES = 3
+"""Evals that are inconclusive which the counts name."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ class Change:
     margin: str
     p: str
     p_holm: str
+    p_better: str
+    """Of "it is no better", as is ``q_better``; empty but for what improved."""
+    q_better: str
     level: str
     worse: int
     better: int
@@ -86,9 +93,9 @@ class Changes:
     tone: formatting.Tone
     verdict: str
     counts: str
-    """``2 of 7 comparisons regressed, 4 pass, 1 not checked``."""
+    """``2 of 7 comparisons regressed, 4 pass``, or ``6 improved, 0 regressed, 1 inconclusive (digits)``."""
     detectable: str
-    """How small a drop all of them would have shown, where none regressed."""
+    """How small a drop those that are undecided would have shown, where none regressed."""
     unchecked: int
     baseline: tuple[tuple[str, str], ...]
     digest: str
@@ -101,7 +108,8 @@ def changes(record: RunRecord) -> Changes | None:
     """What the run's record says about its baseline; None where it was compared with none."""
     if record.baseline is None and not any(item.regressions for item in record.items):
         return None
-    lines = [line for _, line in _lines(record.items)]
+    pairs = _lines(record.items)
+    lines = [line for _, line in pairs]
     statuses: Counter[str] = Counter(line.verdict for line in lines)
     worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
@@ -115,7 +123,12 @@ def changes(record: RunRecord) -> Changes | None:
         mark=mark,
         tone=tone,
         verdict="no regression" if worst in ("pass", "improved") else word,
-        counts=_counts(statuses, unknown, unchecked),
+        counts=_counts(
+            statuses,
+            unknown,
+            unchecked,
+            list(dict.fromkeys(item.eval for item, line in pairs if line.verdict == "inconclusive")),
+        ),
         detectable=_detectable(lines),
         unchecked=unchecked,
         baseline=() if record.baseline is None else tuple(_facts(record.baseline)),
@@ -157,23 +170,29 @@ def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionReco
     return sorted(known, key=urgency)
 
 
-def _counts(statuses: Counter[str], unknown: int, unchecked: int) -> str:
+def _counts(statuses: Counter[str], unknown: int, unchecked: int, undecided: Sequence[str]) -> str:
     rest = [f"{unchecked} not checked"] * bool(unchecked) + [
         f"{formatting.counted(unknown, 'eval')} not in the baseline"
     ] * bool(unknown)
     if not statuses:
         return ", ".join(["nothing was compared with the baseline", *rest])
     counts = [f"{statuses[status]} {sign.words}" for status, sign in formatting.VERDICTS.items() if statuses[status]]
+    if next(status for status in formatting.VERDICTS if statuses[status]) == "inconclusive":
+        # One line that is not decided must not hide what became of the others.
+        more = f" and {len(undecided) - _MOST_NAMES} more" * (len(undecided) > _MOST_NAMES)
+        names = formatting.printable(", ".join(undecided[:_MOST_NAMES]))
+        return ", ".join([*counts[:0:-1], "0 regressed", f"{counts[0]} ({names}{more})", *rest])
     first, _, words = counts[0].partition(" ")
     counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'comparison')} {words}"
     return ", ".join([*counts, *rest])
 
 
 def _detectable(lines: Sequence[RegressionRecord]) -> str:
-    drops = [line.detectable for line in lines if line.detectable is not None and line.unit in FRACTIONS]
-    if not drops or len(drops) < len(lines) or any(line.status == "regressed" for line in lines):
+    undecided = [line for line in lines if line.verdict == "inconclusive"]
+    drops = [drop for line in undecided if line.unit in FRACTIONS and (drop := open_drop(line)) is not None]
+    if not drops or len(drops) < len(undecided) or any(line.status == "regressed" for line in lines):
         return ""
-    each = "the line" if len(lines) == 1 else "every line"
+    each = "the undecided line" if len(drops) == 1 else "every undecided line"
     return f"A drop of {100 * max(drops):.1f} pp would be detected by {each} four times in five."
 
 
@@ -214,8 +233,10 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         margin="–" if line.margin is None else amount(line, line.margin),
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
+        p_better=p_text(line.p_better).removeprefix("= ") if status == "improved" else "",
+        q_better=p_text(line.q_better).removeprefix("= ") if status == "improved" else "",
         level=f"{line.alpha / line.lines:.2g}",
-        detectable="–" if line.detectable is None else amount(line, line.detectable),
+        detectable="–" if (seen := open_drop(line)) is None else amount(line, seen),
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
             for reason, count in line.left_out.items()

@@ -108,7 +108,7 @@ def hash_line(run: RunRecord) -> Iterator[str]:
 
 def headline(name: str, verdict: RunVerdict) -> str:
     """The first line, which says what became of the run."""
-    counts = f" – {verdict.counts}" if verdict.counts else ""
+    counts = f" – {escaped(verdict.counts, LONGEST_DETAIL)}" if verdict.counts else ""
     return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{counts}")))
 
 

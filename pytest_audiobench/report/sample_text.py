@@ -20,7 +20,7 @@ from pytest_audiobench.report.formatting import (
     wrapped,
 )
 from pytest_audiobench.report.joined_samples import Joined, played, subject_rows
-from pytest_audiobench.report.page.rows import right, score_text
+from pytest_audiobench.report.page.rows import right, score_text, value_words
 
 _COLUMN = 11
 _MOST_WRONG = 20
@@ -84,9 +84,7 @@ def wrong_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, seve
             counts["wrong" if error is None else "not asked"] += 1
             if len(rows) < _MOST_WRONG:
                 name = eval_name(item.eval, item.model, several)
-                value = sample.processed[0].value if sample.processed else None
-                text = value or next((output.text for output in last.outputs), "") or "(empty)"
-                given = text if error is None else f"not asked: {error}"
+                given = _given(sample, last) if error is None else f"not asked: {error}"
                 truth = " or ".join(first.references or (first.reference,))
                 rows.append((cut_in_the_middle(name, 24), _short(first.sample_id, 24), given, truth))
                 shown = shown or f"{command} --clip {shlex.quote(first.sample_id)}"
@@ -105,6 +103,17 @@ def wrong_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, seve
         yield from wrapped(f"{counts['neither']:,} are neither right nor wrong: {', '.join(listed)}{others}")
     if shown:
         yield f"see one: {shown}"
+
+
+def _given(sample: Joined, last: PredictionRow) -> str:
+    """What was read of the answer, an option's letter with its text; in quotes what could not be read."""
+    value = value_words(sample.processed[0].value) if sample.processed else None
+    if not value:
+        text = next((output.text for output in last.outputs), "")
+        return f"“{text}”" if text.strip() else "(empty)"
+    options = {chr(ord("A") + number): text for number, text in enumerate(last.choices[:26])}
+    is_letter = value in options and value not in last.choices
+    return f"{value} {options[value]}" if is_letter else value
 
 
 def played_lines(sample: Joined, item: ItemRecord, recipes: Sequence[Any], heard: str) -> Iterator[str]:

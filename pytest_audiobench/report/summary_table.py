@@ -9,6 +9,7 @@ from typing import Any
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import write_text
 from pytest_audiobench.report.safe_text import csv_text
+from pytest_audiobench.report.verdict import PASS
 from pytest_audiobench.report.view_model import evals
 
 SUMMARY = "summary.csv"
@@ -27,7 +28,7 @@ def summary_rows(record: RunRecord) -> list[dict[str, Any]]:
     """
     specs = {model.alias: model.spec for model in record.models}
     rows = [
-        _row(item, specs, item.eval, view.verdict, item.n, item.limited)
+        _row(item, specs, item.eval, PASS if view.verdict == "improved" else view.verdict, item.n, item.limited)
         for item, view in zip(record.items, evals(record), strict=True)
         if not item.control
     ]

@@ -119,7 +119,8 @@ def summary_lines(run: RunRecord, width: int, verbosity: int = 0) -> list[Line]:
 def verdict_lines(run: RunRecord, width: int) -> list[Line]:
     """The run's verdict, how it came about, what a reader should do; at last where the answers came from."""
     verdict = run_verdict(run, counts_absent=False)
-    counts = f" ({verdict.counts})" if verdict.counts else ""
+    # No brackets within brackets: the counts may name what is inconclusive in theirs.
+    counts = verdict.counts and (f": {verdict.counts}" if "(" in verdict.counts else f" ({verdict.counts})")
     lines = list(_fitted(printable(f"{verdict.word}{counts}. {verdict.advice}"), _STYLES[verdict.tone], width))
     answers = summary_footer.answers_line(run)
     return [*lines, *(_fitted(printable(answers), "", width) if answers else ())]

@@ -135,8 +135,9 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if record.shard is not None and not status:
         return _PASSED._replace(mark="", tone="plain", words=f"{record.shard}: not judged"), "Merge the shards."
     if "inconclusive" in lines:
-        advice = "Too few samples to decide: audiobench power says how many are needed."
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
+        which = "that one" if len(undecided) == 1 else "those"
+        advice = f"Too few samples to decide {which}: audiobench power says how many are needed."
         if hidden := next((line.metric for line in undecided if RUNAWAYS in line.detail), ""):
             advice = f"Runaway answers dominate {hidden}: look at them first, and also gate {hidden}_trimmed."
         if any(line.p is not None and line.p <= line.alpha / line.lines for line in undecided):

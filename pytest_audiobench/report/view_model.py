@@ -368,7 +368,9 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
         )
     # What the baseline does not know is measured, and gated by nothing unless that is to fail.
     lines = [line for line in item.regressions if not line.is_unknown or item.outcome == "failed"]
-    statuses = {*(check.status for check in item.verdicts), *(line.status for line in lines)}
+    statuses = {*(check.status for check in item.verdicts), *(line.verdict for line in lines)}
+    if all(line.verdict == "improved" for line in lines) and lines:
+        statuses.discard("pass")  # thresholds that are met take nothing from what improved
     if "fail" in statuses or (item.outcome == "failed" and fails_otherwise):
         return formatting.Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)

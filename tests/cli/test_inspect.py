@@ -19,6 +19,7 @@ from pytest_audiobench.datasets.bundled import bundled_folder
 from pytest_audiobench.verifier.clip_checks import Folders
 
 EVALS = """
+import pytest
 from pytest_audiobench import dataset, manifest, multiple_choice, perturb, perturbations, protocol, with_prompt_variants
 
 
@@ -32,6 +33,11 @@ def test_own(evaluate):
 
 def test_noisy(evaluate):
     evaluate(perturb(manifest("own.jsonl"), perturbations("ladder", "white", 5)[0]), multiple_choice())
+
+
+@pytest.mark.audiobench(perturbations=["white-10dB"])
+def test_beside(evaluate):
+    evaluate(manifest("beside.jsonl"), multiple_choice())
 """
 
 
@@ -43,6 +49,9 @@ def made(tmp_path_factory, forks):
     soundfile.write(folder / "own.wav", 0.3 * np.sin(np.arange(20_000) / 7), 22_050, subtype="PCM_24")
     row = '{"id": "one", "audio": "own.wav", "question": "Which?", "choices": ["siren", "rain"], "answer": "rain"}'
     (folder / "own.jsonl").write_text(row + "\n")
+    shutil.copy(folder / "own.wav", folder / "tone.wav")
+    row = '{"id": "ID", "audio": "tone.wav", "question": "Which?", "choices": ["siren", "rain"], "answer": "ID"}\n'
+    (folder / "beside.jsonl").write_text("".join(row.replace("ID", id) for id in ("siren", "rain")))
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio"]
     done = forks.pytest([*quiet, "--ab-model=baseline:listener", "--ab-run=base"], folder)
     assert done.returncode == 0, done.stdout
@@ -155,6 +164,17 @@ def test_without_a_sample_the_wrong_answers_are_listed_with_the_command_that_sho
     command = lines[-1].removeprefix("see one: audiobench inspect base ")
     assert inspect(*shlex.split(command))[1].startswith(f"{wrong[0][1]} of ")
     assert "--clip or --mixture" in inspect("--play")[2]
+
+
+def test_wrong_answers_under_a_perturbation_are_listed_as_option_and_text(inspect):
+    code, out, _ = inspect("--eval", "*white-10dB*")
+    assert code == 0
+    lines = [re.split(r"  +", line.strip()) for line in out.splitlines()]
+    assert lines[1] in (
+        ["calls/beside[white-10dB]", "siren", "B rain", "siren"],
+        ["calls/beside[white-10dB]", "rain", "A siren", "rain"],
+    )
+    assert ["1 wrong of 2 answers"] in lines
 
 
 def test_a_path_that_leads_out_of_the_folders_is_no_file_of_a_run(tmp_path):

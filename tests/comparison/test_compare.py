@@ -33,6 +33,7 @@ def test_two_runs_are_held_against_each_other_sample_by_sample(lab, audiobench):
     assert "    A  90.0 %" in out
     assert "B  75.0 %" in out
     assert "8 / 2" in out
+    assert "change: B \N{MINUS SIGN} A in percentage points (pp), on the samples both answered;" in out
     assert "1 regressed" in out or "1 inconclusive" in out
 
 
@@ -381,7 +382,9 @@ def test_what_was_not_answered_or_not_paired_stands_below_with_the_scorers_signa
     lab.run("a", says=lambda sample_id: "hard to say" if sample_id < "s010" else True)
     lab.run("b", says=lambda sample_id: None if sample_id == "s020" else True)
     _, out, _ = audiobench("compare", "a", "b")
-    assert "parse rate in animals/all by letters A: 75.0 %, B: 97.5 %" in out
+    assert "\nparse rate in animals/all by letters A: 75.0 %, B: 97.5 %" in out
+    _, out, _ = audiobench("compare", "b", "a")
+    assert "\n! parse rate in animals/all by letters fell by 22.5 pp: A: 97.5 %, B: 75.0 %\n" in out
     assert "unmatched with B in animals/all by letters: 1 errors (s020)" in out
     assert "letters: mcq:letters|v:1|" in out
     (line,) = lines(audiobench, "a", "b")
@@ -501,7 +504,7 @@ def test_markdown_cuts_no_perturbations(lab, audiobench):
     lab.run("a", evals)
     lab.run("b", evals, says=lambda sample_id: "")
     _, out, _ = audiobench("compare", "a", "b", "--format", "markdown")
-    assert "by letters A: 100.0 %, B: 0.0 %" in out
+    assert "by letters fell by 100.0 pp: A: 100.0 %, B: 0.0 %" in out
 
 
 def test_a_wide_table_puts_its_intervals_below(lab, audiobench, monkeypatch):
@@ -560,6 +563,6 @@ def test_a_comparison_is_a_page_where_its_file_is_called_so(lab, audiobench):
     lab.run("after", says=lambda sample_id: int(sample_id[1:]) % 2 == 0, model="before")
     code, out, _ = audiobench("compare", "before", "after", "--out", lab.folder / "x.html")
     page = (lab.folder / "x.html").read_text()
-    assert (code, "1 regressed" in out) == (0, True)
+    assert (code, "1 regressed" in out, "pairs" in out) == (0, True, False)
     assert page.startswith("<!doctype html>")
     assert '"counts":"✗ 1 regressed"' in page

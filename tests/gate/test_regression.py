@@ -294,7 +294,7 @@ def test_a_gain_beyond_chance_is_an_improvement_which_is_a_pass():
     found = held(flipped(60), GOOD)
     assert (found.status, found.verdict) == ("pass", "improved")
     assert found.p_better == held(GOOD, flipped(60), Line(margin="0")).p == found.q_better
-    assert improvement_text(found) == "20.0 pp better: p < 0.0001 that it is no better"
+    assert improvement_text(found) == "20.0 pp better: p < 0.0001 (one-sided)"
 
 
 def test_a_gain_that_chance_may_give_and_unchanged_answers_are_no_improvement():
@@ -312,7 +312,7 @@ def test_an_improvement_is_held_to_all_lines_of_the_run():
     (item,) = with_adjusted_p_values([item_with(*several)], 3)
     # Beside a clear one the other has to stand against two lines, no longer three.
     assert item.regressions[1].q_better == pytest.approx(2 * several[1].p_better)
-    assert improvement_text(item.regressions[1]).endswith("over 3 comparisons")
+    assert improvement_text(item.regressions[1]).endswith(" (adjusted over 3 comparisons)")
 
 
 def test_the_improvement_of_one_line_makes_up_for_no_regression():

@@ -80,7 +80,7 @@ def test_an_improvement_is_said_in_the_terminal_and_leaves_the_exit_code_alone(b
     assert based.run("--ab-run=worse", **DEAF).ret == 0
     result = based.run("--ab-baseline=worse")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["improved *", "*pp better: p < 0.0001 that it is no better*"])
+    result.stdout.fnmatch_lines(["improved *", "*pp better: p < 0.0001 (one-sided)*"])
     (line,) = based.last()[0]["items"][0]["regressions"]
     assert (line["status"], line["q_better"]) == ("pass", line["p_better"])
 

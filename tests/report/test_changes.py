@@ -43,10 +43,27 @@ def test_regressions_come_first_then_what_is_not_known_then_passes(runs: Any) ->
     assert found.counts == "2 of 5 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass"
 
 
-def test_a_pass_says_how_small_a_drop_it_could_have_seen(runs: Any) -> None:
-    found = read(runs, runs.regression("pass", 0.0, detectable=0.012), runs.regression("pass", 0.0, detectable=0.034))
-    assert (found.verdict, found.tone) == ("no regression", "good")
-    assert found.detectable == "A drop of 3.4 pp would be detected by every line four times in five."
+def test_undecided_lines_say_how_small_a_drop_they_could_have_seen(runs: Any) -> None:
+    line = runs.regression
+    small, large = line("inconclusive", 0.0, detectable=0.012), line("inconclusive", 0.0, detectable=0.034)
+    assert (
+        read(runs, small, large, line("pass", 0.0, detectable=0.2)).detectable
+        == "A drop of 3.4 pp would be detected by every undecided line four times in five."
+    )
+
+
+def test_a_drop_that_no_flips_could_show_is_left_out(runs: Any) -> None:
+    found = read(
+        runs, runs.regression("inconclusive", detectable=0.012), runs.regression("inconclusive", detectable=1.0)
+    )
+    assert (found.detectable, [one.detectable for one in found.lines]) == ("", ["1.2 pp", "–"])
+
+
+def test_what_improved_is_counted_before_what_is_not_decided_and_has_its_own_p(runs: Any) -> None:
+    better = runs.regression("pass", -0.2, lines=2, p_better=0.00002, q_better=0.004)
+    found = read(runs, better, runs.regression("inconclusive", 0.02, lines=2))
+    assert found.counts == "1 improved, 0 regressed, 1 inconclusive (a)"
+    assert [(line.p_better, line.q_better) for line in found.lines] == [("", ""), ("< 0.0001", "0.004")]
 
 
 def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
@@ -59,7 +76,7 @@ def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:
     left_out = {"left_out": {"audio": 4}, "examples": {"audio": ["s1", "s2"]}}
     (line,) = read(runs, runs.regression("regressed", 0.05, group={"hop": "multi"}, lines=4, **left_out)).lines
     assert (line.before, line.now, line.interval) == ("80.0 %", "75.0 %", "−7.0 to −3.0")
-    assert (line.bound, line.margin, line.detectable) == ("6.7 pp", "1.0 pp", "5.0 pp")
+    assert (line.bound, line.margin, line.detectable) == ("6.7 pp", "1.0 pp", "–")
     assert (line.p, line.p_holm, line.level) == ("0.0004", "0.0016", "0.013")
     assert (line.worse, line.better, line.pairs, line.clusters) == (21, 9, 300, 120)
     assert (line.at, line.low, line.high, line.limit) == (-5.0, -7.0, -3.0, -1.0)

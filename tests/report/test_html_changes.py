@@ -94,9 +94,13 @@ def test_a_run_without_a_baseline_has_no_such_section(runs: Any, opened: Any) ->
     assert "Baseline" not in page.locator("#heading").inner_text()
 
 
-@pytest.mark.parametrize(("status", "said"), [("regressed", "✗ regressed"), ("inconclusive", "? inconclusive")])
-def test_the_table_of_evals_has_the_verdict_too(runs: Any, opened: Any, status: str, said: str) -> None:
-    page = opened(held(runs, runs.regression(status, 0.02))).page
+@pytest.mark.parametrize(
+    ("status", "q", "said"),
+    [("regressed", None, "✗ regressed"), ("inconclusive", None, "? inconclusive"), ("pass", 0.001, "▲ improved")],
+)
+def test_the_table_of_evals_has_the_verdict_too(runs: Any, opened: Any, status: str, q: float, said: str) -> None:
+    page = opened(held(runs, runs.regression(status, 0.02, q_better=q))).page
+    assert said in page.locator("#results tbody tr").first.inner_text()
     assert said in page.locator("#verdicts tbody tr").first.inner_text()
 
 

@@ -50,14 +50,14 @@ def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_
 def test_an_assertion_that_failed_is_told_beside_an_inconclusive_line(runs):
     item = runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")], outcome="failed")
     record = runs.with_items(gated(runs, item, exit_status=1), message="assert accuracy 0.25 > 0.9")
-    assert said(record).startswith("failed (1 of 1 comparison inconclusive; 1 eval failed).")
+    assert said(record).startswith("failed (0 regressed, 1 inconclusive (digits); 1 eval failed).")
 
 
 def test_an_inconclusive_line_that_fails_its_test_is_no_other_failure(runs):
     line = runs.dropped("inconclusive")
     record = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[line], outcome="failed"), exit_status=1)
     record = runs.with_items(record, message=f"accuracy.drop <= 1pp: {line.detail}")
-    assert said(record).startswith("inconclusive (1 of 1 comparison inconclusive).")
+    assert said(record).startswith("inconclusive (0 regressed, 1 inconclusive (digits)).")
 
 
 def test_a_threshold_that_draws_break_is_no_other_failure(runs):

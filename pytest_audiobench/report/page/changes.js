@@ -52,7 +52,7 @@
         el("td", { class: "number" }, visible(line.before), " → ", el("strong", {}, visible(line.now))),
         el("td", { class: "number" }, el("strong", {}, visible(line.change)), el("div", { class: "small soft" }, line.interval)),
         el("td", { class: "number" }, visible(line.bound), el("div", { class: "small soft" }, `margin ${visible(line.margin)}`)),
-        el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
+        line.p_better ? el("td", { class: "number" }, line.p_better, el("div", { class: "small soft" }, ["of no gain", el("br"), `q ${line.q_better}`])) : el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
         el("td", { class: "number" }, flips, el("div", { class: "small soft" }, pairs)),
         el("td", { class: "number" }, visible(line.detectable))),
       el("tr", { class: "details" }, el("td"), el("td", { colspan: 7 }, details)),
@@ -63,7 +63,7 @@
     const { changes } = data;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.axis, [...(drawn.get(line.axis) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["At most worse by", true], ["p", true], ["Flips", true], ["MDE", true]];
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["At most worse by", true], ["p of a drop", true], ["Flips", true], ["MDE", true]];
     into.append(
       changes.detectable ? el("p", {}, changes.detectable) : "",
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([axis, lines]) => changePlot(axis, lines)));
@@ -83,6 +83,6 @@
       into.append(el("p", { class: "small" }, "Measured, not compared with the baseline: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
     into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
-      "Improved: a pass of which p, that of “it is no better”, is at most alpha when adjusted over all comparisons; it makes up for no regression. ",
-      "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five."));
+      "Improved: a pass of which p of no gain, that of “it is no better”, is at most alpha when adjusted over all comparisons; it makes up for no regression. ",
+      "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five; none on lines that improved or regressed."));
   }

@@ -68,7 +68,7 @@
   byId("numbers").append(table(HEADS, data.lines.flatMap(lineRows), true));
   drawTable("curves", data.curves);
   drawTable("findings", data.findings);
-  if (data.notes.length) show("notes", el("ul", { class: "sentences small" }, data.notes.map((text) => el("li", {}, text))));
+  if (data.notes.length) show("notes", el("ul", { class: "sentences small" }, data.notes.map((text) => el("li", {}, text.startsWith("!") ? el("strong", {}, text) : text))));
   byId("contents").append(el("ul", {}, [...document.querySelectorAll("main > section:not([hidden])")].map((one) =>
     el("li", {}, el("a", { href: `#${one.id}` }, one.querySelector("h2").textContent)))));
-  byId("footer").append("Written by pytest-audiobench. A change is a run minus the first one, on the same samples, of shares in pp.");
+  byId("footer").append("Written by pytest-audiobench. A change is a run minus the first one, of shares in percentage points (pp), on the samples both answered.");

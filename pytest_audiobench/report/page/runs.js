@@ -50,7 +50,7 @@
     const rows = withLabels(COLUMNS, [el("tr", { class: `run ${run.state}` },
       el("td", { class: "pick" }, el("label", {}, box)),
       el("th", { scope: "row" }, link, run.command ? el("div", { class: "small soft command", title: run.command }, el("code", {}, run.command)) : null),
-      el("td", {}, el("span", { class: `tag ${run.tone}` }, `${run.mark} ${run.word}`.trim()), progressBar(run), run.counts ? el("div", { class: "small soft" }, run.counts) : null),
+      el("td", {}, el("span", { class: `tag ${run.tone}` }, `${run.mark} ${run.word}`.trim()), progressBar(run), run.counts ? el("div", { class: "small soft" }, visible(run.counts)) : null),
       el("td", { class: "nowrap" }, utc(run.started || "").replace(" UTC", "").slice(0, 16), run.about.length ? el("div", { class: "small soft about" }, run.about.join(", ")) : null),
       el("td", {}, few(run.models, 4)), el("td", {}, few(run.suites, 4)), numeric(run.n ? count(run.n) : ""),
       el("td", { class: "scores" }, run.scores.length ? el("ul", {}, run.scores.slice(0, 3).map(scoreLine(run)),

@@ -140,4 +140,4 @@
   drawNumbers();
   drawRuns();
   drawContents();
-  byId("footer").append("Written by pytest-audiobench. A change is a run minus the one before, on the same samples, of shares in pp.");
+  byId("footer").append("Written by pytest-audiobench. A change is a run minus the one before, of shares in percentage points (pp), on the samples both answered.");
