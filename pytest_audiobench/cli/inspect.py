@@ -38,6 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--clip", metavar="ID", help="the sample of this id or file; an id's beginning, or a file's name, is enough"
     )
     which.add_argument("--mixture", metavar="ID", help="the mixture of this name, with all that was asked of it")
+    which.add_argument(
+        "--changed", action="store_true", help="list what became worse or better than in the run's baseline"
+    )
     add_selection(parser, "--eval", "--model")
     add("--wav", metavar="FILE", type=place, help="write what was played into this file, as 32-bit floats")
     add("--play", action="store_true", help="play it, by ffplay, aplay, paplay or afplay")
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.clip is None and args.mixture is None:
         if args.wav is not None or args.play:
             raise UsageError("--wav and --play want one sample: name it by --clip or --mixture")
-        print("\n".join(_wrong(loaded, args)))
+        print("\n".join(_listed(loaded, args)))
         return 0
     chosen = _chosen(loaded, args)
     models = {model.alias: model for model in loaded.record.models}
@@ -107,9 +110,12 @@ def _wanted(loaded: Run, args: argparse.Namespace) -> Iterator[tuple[ItemRecord,
             yield item, sample
 
 
-def _wrong(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
-    """The first samples that were answered wrong, how many there are, and how to see one."""
-    from pytest_audiobench.report.sample_text import wrong_lines
+def _listed(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
+    """The first samples that were answered wrong, or otherwise than in the baseline, and how to see one."""
+    from pytest_audiobench.report.sample_text import changed_lines, wrong_lines
+
+    if args.changed and loaded.record.baseline is None:
+        raise UsageError(f"{args.source} was compared with no baseline: run it again with --ab-baseline=FILE or RUN")
 
     command = ["audiobench", "inspect", args.source]
     if args.reports != Path("reports"):
@@ -117,7 +123,7 @@ def _wrong(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
     # Another control is asked to be wrong, or is the same answers scored again.
     samples = (each for each in _wanted(loaded, args) if not each[0].control or each[0].perturbation is not None)
     several = len({item.model for item in loaded.record.items}) > 1
-    return wrong_lines(samples, shlex.join(command), several)
+    return (changed_lines if args.changed else wrong_lines)(samples, shlex.join(command), several)
 
 
 def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joined]]:

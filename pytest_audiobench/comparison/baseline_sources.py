@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -384,8 +385,8 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> tuple[str, b
     resolved = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").stdout.strip()
     if not resolved:
         raise UsageError(
-            f"the git repository of {place} knows no {ref!r}, of {whole!r}: fetch it (git fetch origin {ref}; a CI "
-            "checkout holds one commit unless told otherwise), or correct it"
+            f"the git repository of {place} knows no {ref!r}, of {whole!r}: fetch it ({_fetching(ref)}; a CI checkout "
+            "holds one commit unless told otherwise), or correct it"
         )
     commit = resolved.decode("ascii", "replace")
     name = f"{commit}:{path}"
@@ -401,6 +402,13 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> tuple[str, b
         errors = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
         raise UsageError(f"git cannot read {whole} ({errors[-1][:200]}): check the repository with git fsck")
     return commit, done.stdout
+
+
+def _fetching(ref: str) -> str:
+    """The command that brings ``origin/main``, or a branch or tag of origin, into a checkout of one commit."""
+    branch = ref.removeprefix("origin/")
+    into = ref if branch == ref else f"refs/remotes/origin/{branch}"
+    return shlex.join(["git", "fetch", "origin", f"{branch}:{into}"])
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -20,6 +21,7 @@ from pytest_audiobench.report.formatting import (
     wrapped,
 )
 from pytest_audiobench.report.joined_samples import Joined, played, subject_rows
+from pytest_audiobench.report.label_tables import answer_label
 from pytest_audiobench.report.page.rows import right, score_text, value_words
 
 _COLUMN = 11
@@ -103,6 +105,34 @@ def wrong_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, seve
         yield from wrapped(f"{counts['neither']:,} are neither right nor wrong: {', '.join(listed)}{others}")
     if shown:
         yield f"see one: {shown}"
+
+
+def changed_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, several: bool) -> Iterator[str]:
+    """As :func:`wrong_lines`, the answers that became worse or better than the baseline's, the worse ones first."""
+    changed: dict[str, list[tuple[str, ...]]] = {"worse": [], "better": []}
+    counts = Counter[str]()
+    for item, sample in samples:
+        if sample.compared is None or sample.compared.change == "same":
+            continue
+        change, before = sample.compared.change, sample.compared.before
+        counts[change] += 1
+        if len(changed[change]) < _MOST_WRONG:
+            _, first, last = subject_rows(sample)
+            references = first.references or (first.reference,)
+            was = answer_label(before, first.choices, references) if before.text is None else f"“{before.text}”"
+            name = cut_in_the_middle(eval_name(item.eval, item.model, several), 24)
+            texts = was or before.status, _given(sample, last), " or ".join(references)
+            changed[change].append((name, first.sample_id, change, *texts))
+    rows = [*changed["worse"], *changed["better"]][:_MOST_WRONG]
+    if rows:
+        left = WIDTH - 18 - max(len(row[0]) for row in rows) - min(24, max(len(row[1]) for row in rows))
+        short = [(row[0], _short(row[1], 24), row[2], *(_short(text, left // 3) for text in row[3:])) for row in rows]
+        yield from aligned([("eval", "id", "", "before", "now", "reference"), *short], left=range(6))
+        yield ""
+    more = f"; the first {len(rows)} are shown, --eval PATTERN chooses" if counts.total() > len(rows) else ""
+    yield from wrapped(f"{counts['worse']:,} became worse and {counts['better']:,} better than in the baseline{more}")
+    if rows:
+        yield f"see one: {command} --clip {shlex.quote(rows[0][1])}"
 
 
 def _given(sample: Joined, last: PredictionRow) -> str:

@@ -122,7 +122,8 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         # What is slower, or costs more, has no sample whose answer is another; hearing tells nothing of a collapse.
         what = "Hear the samples that flipped" if worse else "See what is slower"
         what = "See the answers that changed" if any(is_alarm(w) for item in worse for w in item.warnings) else what
-        return VERDICTS["regressed"], f"{what} before anything is merged."
+        where = f" (audiobench inspect {record.run} --changed)" if worse else ""
+        return VERDICTS["regressed"], f"{what}{where} before anything is merged."
     if thresholds["fail"] or (failed and status == 1):
         return _FAILED, "See what failed and which answers were wrong."
     if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:

@@ -75,7 +75,10 @@ def test_a_poor_checkpoint_regresses(held):
     done, lines = held("poor", checkpoint("poor"))
     assert done.returncode == 1
     assert {line["status"] for line in lines.values()} == {"regressed"}
-    assert "regressed (5 of 5 comparisons regressed). See the answers that changed" in done.stdout
+    assert (
+        "regressed (5 of 5 comparisons regressed). See the answers that changed (audiobench inspect poor --changed)"
+        in done.stdout
+    )
 
 
 def test_a_middling_checkpoint_is_inconclusive_at_50_samples_and_regressed_at_full_size(held):

@@ -109,6 +109,9 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     assert rows[0].before.status == "parsed"
     assert rows[0].before.text in "ABCD"
     assert [row.sample_id for row in rows] == [row.sample_id for row in load_run(folder).rows()]
+    listed = based.audiobench("inspect", folder, "--changed").stdout
+    assert "\n30 became worse and 0 better than in the baseline; the first 20 are shown" in listed
+    assert f"--clip {next(row.sample_id for row in rows if row.change == 'worse')}\n" in listed
     frame = load_run(folder).regressions
     assert list(frame["status"]) == ["regressed"]
     assert list(frame["eval"]) == ["tones"]

@@ -30,7 +30,7 @@ def test_the_overall_verdict_stands_above_all_tables(runs: Any, opened: Any) -> 
     said = page.locator("#heading .overall").inner_text()
     assert said == (
         "✗ Regressed. 1 of 4 comparisons regressed, 1 not comparable, 1 inconclusive, 1 pass. "
-        "Hear the samples that flipped before anything is merged."
+        "Hear the samples that flipped (audiobench inspect 2026-11-20-nightly --changed) before anything is merged."
     )
     assert "baselines/main.json · of listener = hf:checkpoints/step-1000" in page.locator("#heading").inner_text()
 
