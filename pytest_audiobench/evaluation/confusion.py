@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.sample import LETTERS, tidy_caseless
 from pytest_audiobench.errors import UsageError, install_command
 
-NO_ANSWER = "(no answer)"
+NO_ANSWER = "(unparsed)"
 OTHER = "(other)"
 """An answer that is not a label of the sample's list."""
 

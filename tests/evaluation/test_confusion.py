@@ -22,7 +22,7 @@ def test_letters_stand_for_the_options_of_their_own_question():
 
 def test_no_answer_and_what_is_no_label_have_columns_of_their_own():
     table = confusion([sample(None), sample("a big Cat"), sample("Dog."), sample("cat", error="timed out")], False)
-    assert table.loc["cat"].to_dict() == {"cat": 0, "dog": 1, "hen": 0, "(other)": 1, "(no answer)": 1}
+    assert table.loc["cat"].to_dict() == {"cat": 0, "dog": 1, "hen": 0, "(other)": 1, "(unparsed)": 1}
 
 
 def test_the_table_is_scikit_learns():

@@ -149,7 +149,7 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
         "cow",
         "dog",
         "hen",
-        "(no answer)",
+        "(unparsed)",
         "n",
         "right",
     ]

@@ -64,7 +64,7 @@ def test_rows_are_what_was_true_and_columns_what_was_said() -> None:
     pairs = [("cat", "cat"), ("cat", "dog"), ("dog", "dog"), ("hen", None), ("hen", "an egg")] * 3
     (found,) = table([sample(number, *pair) for number, pair in enumerate(pairs)])
     assert found.labels == ("cat", "dog", "hen")
-    assert found.columns == ("cat", "dog", "hen", "(other)", "(no answer)")
+    assert found.columns == ("cat", "dog", "hen", "(other)", "(unparsed)")
     assert found.counts == ((3, 3, 0, 0, 0), (0, 3, 0, 0, 0), (0, 0, 0, 3, 3))
     assert found.change is None
 
@@ -111,7 +111,7 @@ def test_the_change_is_over_the_samples_that_both_sides_answered() -> None:
     samples = [sample(number, "cat", "cat", old) for number, old in enumerate(olds * 3)]
     (found,) = table(samples)
     assert found.pairs == 9
-    assert found.columns == ("cat", "dog", "hen", "(no answer)")
+    assert found.columns == ("cat", "dog", "hen", "(unparsed)")
     assert found.counts[0] == (15, 0, 0, 0)
     assert found.change[0] == (6, -3, 0, -3)
 
