@@ -82,7 +82,7 @@ class ModelTable:
         """What the marks mean."""
         best = (
             f"Bold: better than every other model of its benchmark by the paired test of audiobench compare, at "
-            f"{level_text(self.alpha, self.tests)}; without one, none is shown to be the best."
+            f"{level_text(self.alpha, max(1, self.tests))}; without one, none is shown to be the best."
         )
         return f"95 % confidence intervals. {best}" if self.tests else "95 % confidence intervals."
 

@@ -167,7 +167,7 @@ def _latex(blocks: _Blocks, notes: Sequence[str]) -> Iterator[str]:
     yield "% needs \\usepackage{booktabs,graphicx} in the preamble\n\\begin{table}\n\\centering\\small"
     yield f"\\caption{{{latex(notes[0])}}}\n\\setlength{{\\tabcolsep}}{{4pt}}"
     for head, *rows in blocks:
-        yield f"\\sbox0{{\\begin{{tabular}}{{@{{}}l{'r' * (len(head) - 1)}@{{}}}}"
+        yield f"\\sbox0{{\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
         yield f"\\toprule\n{' & '.join(map(_below_each_other, head))} \\\\\n\\midrule"
         yield from (f"{' & '.join(row)} \\\\" for row in rows)
         yield "\\bottomrule\n\\end{tabular}}"
