@@ -10,6 +10,7 @@ from typing import Any
 from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.comparison_text import (
+    flips_command,
     line_name,
     rules_text,
     sample_remarks,
@@ -60,6 +61,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         or "Nothing is compared.",
         "tone": next((tone for verdict, tone in _TONES.items() if counts[verdict]), "good"),
         "sentences": [f"{mark} {sentence}" for mark, sentence in sentences(comparison)],
+        "flips": flips_command(comparison),
         "lines": [_line(comparison, line) for line in comparison.lines],
         "curves": curve_cells(comparison.contenders, comparison.curves),
         "findings": finding_cells(comparison.contenders, comparison.findings),

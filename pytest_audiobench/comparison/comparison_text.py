@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,10 @@ from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_
 from pytest_audiobench.comparison.finding_comparison import finding_markdown, finding_rows, finding_table
 from pytest_audiobench.gate.regression_text import RUNAWAYS, change_rule, improvement_text, level_text, open_drop
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.reading import read_run
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.report.formatting import group_text, wrapped
+from pytest_audiobench.report.formatting import group_text, printable, wrapped
+from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("", "value", "interval", "change", "interval", "flips", "pairs", "MDE")
@@ -138,6 +141,9 @@ def _table(comparison: Comparison) -> Iterator[str]:
         yield from wrapped(line)
     for note in comparison.notes:
         yield from wrapped(f"note: {note}", "  ")
+    # Not wrapped: it is to be copied.
+    if command := flips_command(comparison):
+        yield f"see the samples that changed, with sound: {command} asks nothing again"
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -190,6 +196,42 @@ def sample_remarks(comparison: Comparison) -> list[str]:
                 lines[f"unmatched with {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
     signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in comparison.lines}
     return [text for text in (*table_cells.falls_first(lines), *signatures) if text]
+
+
+_ASKED_OTHERWISE = (
+    "--ab-gate",
+    "--ab-update-baseline",
+    "--ab-shard",
+    "--ab-refresh",
+    "--ab-early-stop",
+    "--ab-noise-floor",
+)
+
+
+def flips_command(comparison: Comparison) -> str:
+    """The command of the second of two runs with the first as its baseline, which shows the samples that changed.
+
+    Empty where none did, for other than two runs, and where the command would ask again or is not as it was typed.
+    """
+    first, *others = comparison.contenders
+    tests = [test for line in comparison.lines for test in line.regressions if test is not None]
+    if len(others) != 1 or not any(test.worse + test.better for test in tests):
+        return ""
+    base, folder = first.folder, others[0].folder
+    if base is None or folder is None or base.resolve() == folder.resolve():
+        return ""
+    program, *given = read_run(folder / RECORD).command or [""]
+    if program != "pytest" or any(each.partition("=")[0] in _ASKED_OTHERWISE for each in given):
+        return ""
+    kept, dropped = [program], ("--ab-run", "--ab-baseline")
+    for before, each in zip(("", *given), given, strict=False):
+        if each.partition("=")[0] not in dropped and before not in dropped:
+            kept.append(each)
+    several = len({item.model for item in read_run(base / RECORD).items}) > 1
+    place = base.name if base.resolve().parent == folder.resolve().parent else str(base)
+    baseline = place + f"#{first.model}" * several
+    command = shlex.join([*kept, f"--ab-run={folder.name}-against-{base.name}", f"--ab-baseline={baseline}"])
+    return command if command == printable(command) else ""
 
 
 def counts(comparison: Comparison) -> str:
@@ -249,3 +291,5 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in sentences(comparison))
     yield f"- {escaped(counts(comparison))}"
     yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*sample_remarks(comparison), *comparison.notes))
+    if command := flips_command(comparison):
+        yield f"- see the samples that changed, with sound: {escaped(command, table_cells.LONGEST)} asks nothing again"

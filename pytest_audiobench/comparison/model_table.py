@@ -11,6 +11,7 @@ from pytest_audiobench.comparison.comparison_lines import PlannedLine, Selection
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
+from pytest_audiobench.gate.regression_text import level_text
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
@@ -81,7 +82,7 @@ class ModelTable:
         """What the marks mean."""
         best = (
             f"Bold: better than every other model of its benchmark by the paired test of audiobench compare, at "
-            f"{self.alpha:g} / {self.tests}; without one, none is shown to be the best."
+            f"{level_text(self.alpha, max(1, self.tests))}; without one, none is shown to be the best."
         )
         return f"95 % confidence intervals. {best}" if self.tests else "95 % confidence intervals."
 

@@ -164,14 +164,18 @@ def _markdown(blocks: _Blocks, notes: Sequence[str]) -> Iterator[str]:
 
 
 def _latex(blocks: _Blocks, notes: Sequence[str]) -> Iterator[str]:
-    yield "% needs \\usepackage{booktabs} in the preamble\n\\begin{table}\n\\centering\\small"
+    yield "% needs \\usepackage{booktabs,graphicx} in the preamble\n\\begin{table}\n\\centering\\small"
+    yield f"\\caption{{{latex(notes[0])}}}\n\\setlength{{\\tabcolsep}}{{4pt}}"
     for head, *rows in blocks:
-        yield f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
+        yield f"\\sbox0{{\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
         yield f"\\toprule\n{' & '.join(map(_below_each_other, head))} \\\\\n\\midrule"
         yield from (f"{' & '.join(row)} \\\\" for row in rows)
-        yield "\\bottomrule\n\\end{tabular}\n\\par\\medskip"
-    yield f"\\caption{{{latex(notes[0])}}}"
-    yield from (f"\\par\\footnotesize {latex(note)}" for note in notes[1:])
+        yield "\\bottomrule\n\\end{tabular}}"
+        # Of its own size where it fits, else of the text's width.
+        yield "\\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n\\par\\medskip"
+    if notes[1:]:
+        yield "\\parbox{\\linewidth}{\\footnotesize\\raggedright"
+        yield " \\\\\n".join(latex(note) for note in notes[1:]) + "}"
     yield "\\end{table}"
 
 

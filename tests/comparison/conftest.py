@@ -98,6 +98,7 @@ class Lab:
         model: str = "",
         protocol: Protocol | None = None,
         started: str = "2026-11-20T09:00:00Z",
+        command: Sequence[str] = ("pytest",),
         **bench: Any,
     ) -> Path:
         """The folder of a finished run of ``evals`` (suite/eval) by a model that ``says`` what it is told to."""
@@ -120,7 +121,7 @@ class Lab:
             run=name,
             started=started,
             finished=started,
-            command=["pytest"],
+            command=command,
             exit_status=0,
             limit=bench.get("limit"),
             epochs=bench.get("epochs", 1),

@@ -64,6 +64,7 @@
 
   drawHeading();
   if (data.sentences.length) show("verdicts", el("ul", { class: "sentences" }, data.sentences.map((text) => el("li", {}, text))));
+  if (data.flips) show("verdicts", el("p", {}, "See the samples that changed, with sound: ", el("code", {}, data.flips), " asks nothing again."));
   drawDifferences();
   byId("numbers").append(table(HEADS, data.lines.flatMap(lineRows), true));
   drawTable("curves", data.curves);
