@@ -12,6 +12,7 @@ from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.page.result_rows import ResultRows
 from pytest_audiobench.report.suite_rows import suite_rows
+from pytest_audiobench.report.terminal import summary_lines
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 ALARM = "alarm: 3 of 4 answers could not be read (3 unparsed), so accuracy says nothing: it said “dog”"
@@ -43,6 +44,22 @@ def test_guessing_one_of_the_options_is_known_and_of_several_true_ones_is_not(ru
     other = runs.item(1, "other", [RIGHT, WRONG], truths=["cat", "none of them"], suite="other")
     folder, record = runs.collected(plain, other)
     assert [row["chance"] for row in rows_of(folder, record)] == [25.0, None]
+
+
+@pytest.mark.parametrize(
+    ("right", "names"), [((20, 6), ["white-0", "white-1"]), ((20, 9, 6, 2), ["mean of 5 perturbations"])]
+)
+def test_what_is_asked_beside_under_perturbations_stands_below_its_eval(runs: Any, right: Any, names: Any) -> None:
+    folder, record = runs.collected(*runs.ladder(right))
+    record = replace(record, items=[record.items[0], *(replace(item, control=True) for item in record.items[1:])])
+    first, *beside = rows_of(folder, record)
+    assert (first["name"], [row["name"] for row in beside]) == ("noisy[clean]", names)
+    assert {(row["under"], row["sign"].words) for row in beside} == {("noisy[clean]", "not gated")}
+    terminal = [text for text, _ in summary_lines(record, 100)]
+    for number, row in enumerate(beside, start=2):
+        assert terminal[number].startswith(f"  {row['name']}")
+        assert row["figure"].value in terminal[number]
+        assert terminal[number].endswith("not gated")
 
 
 @pytest.fixture
