@@ -92,7 +92,28 @@ def test_what_is_pooled_has_its_baseline_and_drop_and_the_title_the_run(compared
     assert page.locator("h1").inner_text() == "listener · 2026-11-20-nightly"
     # What was right and is wrong comes before what became worse otherwise.
     assert [text.split()[-2] for text in page.locator("#rows .row .first").all_inner_texts()[:2]] == ["s00003"] * 2
+    assert page.locator("#rows .second").first.inner_text() == "(a) cat → (b) dog · reference: hen"
+    # A pressed filter can be read under the pointer, too.
+    chip = page.locator("button.chip").first
+    chip.click()
+    chip.hover()
+    color, ground = chip.evaluate("(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]")
+    assert color != ground
     assert shown.complaints == []
+
+
+def test_samples_that_models_answered_with_another_outcome_can_be_chosen(runs: Any, opened: Any) -> None:
+    only_letter = ("B", "parsed", False)
+    items = [
+        runs.item(number, "animals", answers, model=model)
+        for number, (model, answers) in enumerate(
+            [("old", [RIGHT, only_letter, WRONG]), ("new", [RIGHT, RIGHT, WRONG])]
+        )
+    ]
+    page = opened(runs.page(*items)).page
+    page.get_by_role("group", name="Models").get_by_role("button", name="differ").click()
+    page.get_by_text("2 of 6 samples").wait_for()
+    assert page.locator("#rows .second").all_inner_texts() == ["B dog · reference: cat", "(a) cat"]
 
 
 def test_samples_are_filtered_by_their_reference_also_by_an_address(compared: Path, opened: Any) -> None:
