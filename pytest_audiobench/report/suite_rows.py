@@ -9,7 +9,8 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from pytest_audiobench.records.run import ALARM, ItemRecord, RunRecord
+from pytest_audiobench.evaluation.perturbation_series import CLEAN
+from pytest_audiobench.records.run import ALARM, ItemRecord, PerturbationsRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.formatting import (
     VERDICTS,
@@ -30,6 +31,7 @@ _WORST = ("lost", "FAIL", *(sign.words for sign in VERDICTS.values()))
 _NUMBER = re.compile(r"\d+")
 _MOST_NAMES = 6
 _MOST_EVALS = 24
+_MOST_PERTURBATIONS = 3
 _ABSENT = " is not on this machine"
 _FETCHED = re.compile(r"audiobench fetch ([^\s,;]+)")
 
@@ -52,6 +54,8 @@ class SuiteRow(NamedTuple):
     parse_rate: str = ""
     evals: tuple[int, ...] = ()
     """The places of its evals among the run's items."""
+    under: str = ""
+    """The eval below whose row it stands, of what was asked of it under a perturbation."""
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -86,6 +90,14 @@ class SuiteRows:
         for place, item in enumerate(self._evals):
             if item.verdict not in beside:
                 self.members.setdefault((item.suite, item.model), []).append(place)
+        places = {(item.name, item.model): place for place, item in enumerate(self._evals)}
+        self._beside: dict[tuple[int, str], tuple[list[int], PerturbationsRecord]] = {}
+        """By the place of an eval and a metric what was asked beside it under perturbations."""
+        for each, model in ((each, suite.model) for suite in run.suites for each in reversed(suite.perturbations)):
+            points = {point.perturbation: places[point.eval, model] for point in each.points}
+            asked = [place for place in points.values() if self._evals[place].verdict == view_model.PERTURBED]
+            if asked and CLEAN in points:
+                self._beside[points[CLEAN], each.metric] = asked, each
 
     @property
     def of_one_suite(self) -> list[SuiteRow]:
@@ -95,14 +107,36 @@ class SuiteRows:
         return [row for place in places for row in self.of_eval(place)] if one and len(places) <= _MOST_EVALS else []
 
     def of_eval(self, place: int) -> list[SuiteRow]:
-        """The row of one eval."""
-        return list(self._rows([place]))
+        """The row of one eval, and what was asked beside it."""
+        return [*self._rows([place]), *self.beside(place)]
+
+    def beside(self, place: int) -> list[SuiteRow]:
+        """Below the row of an eval what was asked of it under perturbations: each of a few, else their mean."""
+        item = self._evals[place]
+        metric = item.blocks[0].figures[0].metric if item.blocks and item.blocks[0].figures else ""
+        asked, summary = self._beside.get((place, metric), ((), None))
+        not_gated = Sign("", "plain", view_model.NOT_GATED)
+        row = SuiteRow("", item.suite, item.model, not_gated, metric, under=item.name)
+        if summary is not None and len(asked) > _MOST_PERTURBATIONS:
+            mean = view_model.mean_figure(metric, summary.mean, summary.unit)
+            name = f"mean of {len(summary.points)} perturbations"
+            return [row._replace(name=name, figure=mean, evals=tuple(asked))]
+        rows = []
+        for each in asked:
+            perturbation, blocks = self._run.items[each].perturbation, self._evals[each].blocks
+            figure = next((one for block in blocks[:1] for one in block.figures if one.metric == metric), None)
+            if figure and perturbation:
+                rate = self._parse_rate([each])
+                own = row._replace(name=perturbation.name, figure=figure, n=figure.n, parse_rate=rate, evals=(each,))
+                rows.append(own)
+        return rows
 
     def of_suite(self, key: tuple[str, str]) -> list[SuiteRow]:
         """A row for each metric that leads evals of a suite by a model: its declared average, else all their samples,
         else the clean clips, and the mean over perturbations where it has any, else the range of its evals.
         """
-        return list(self._rows(self.members[key]))
+        places = self.members[key]
+        return [*self._rows(places), *(self.beside(places[0]) if len(places) == 1 else ())]
 
     def _rows(self, places: Sequence[int]) -> Iterator[SuiteRow]:
         first, whole = self._evals[places[0]], len(places) > 1
@@ -139,7 +173,7 @@ class SuiteRows:
                 evals=tuple(own),
             )
             sign = None
-            if whole and metric in means:
+            if whole and metric in means and len(clean) == 1:
                 mean = view_model.mean_figure(metric, means[metric].mean, means[metric].unit)
                 yield row._replace(metric=metric, of="mean", figure=mean, evals=tuple(every))
 

@@ -14,7 +14,7 @@ from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.formatting import Tone, counted, cut_in_the_middle, eval_name, printable
 from pytest_audiobench.report.scene_columns import published_lines
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
-from pytest_audiobench.report.suite_rows import alarm_lines, fitted, skip_lines, suite_rows
+from pytest_audiobench.report.suite_rows import SuiteRows, alarm_lines, fitted, skip_lines, suite_rows
 from pytest_audiobench.report.verdict import (
     PASS,
     alarms,
@@ -132,7 +132,12 @@ def _numbers(
     """The figures of each eval that was ``measured``, then of suites pooled, then all special tables; of a run that is
     not to be shown ``is_whole`` without what scorers lie apart and what has no interval.
     """
-    entries = [entry for item in measured for entry in _entries(item)]
+    rows, places = SuiteRows(run), {(item.eval, item.model): place for place, item in enumerate(run.items)}
+    entries = []
+    for item in measured:
+        entries += _entries(item)
+        for row in rows.beside(places[item.name, item.model]):
+            entries.append(_Entry((f"  {row.name}", *row.cells[2:8], view_model.NOT_GATED), ""))
     pooled = [entry for suite in view_model.suites(run) for entry in _suite(suite)]
     # What a card prints of many tasks stands before them.
     if averages := [entry for suite in view_model.suites(run) for entry in _averages(suite)]:

@@ -12,6 +12,7 @@ from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.page.result_rows import ResultRows
 from pytest_audiobench.report.suite_rows import suite_rows
+from pytest_audiobench.report.terminal import summary_lines
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 ALARM = "alarm: 3 of 4 answers could not be read (3 unparsed), so accuracy says nothing: it said “dog”"
@@ -45,6 +46,22 @@ def test_guessing_one_of_the_options_is_known_and_of_several_true_ones_is_not(ru
     assert [row["chance"] for row in rows_of(folder, record)] == [25.0, None]
 
 
+@pytest.mark.parametrize(
+    ("right", "names"), [((20, 6), ["white-0", "white-1"]), ((20, 9, 6, 2), ["mean of 5 perturbations"])]
+)
+def test_what_is_asked_beside_under_perturbations_stands_below_its_eval(runs: Any, right: Any, names: Any) -> None:
+    folder, record = runs.collected(*runs.ladder(right))
+    record = replace(record, items=[record.items[0], *(replace(item, control=True) for item in record.items[1:])])
+    first, *beside = rows_of(folder, record)
+    assert (first["name"], [row["name"] for row in beside]) == ("noisy[clean]", names)
+    assert {(row["under"], row["sign"].words) for row in beside} == {("noisy[clean]", "not gated")}
+    terminal = [text for text, _ in summary_lines(record, 100)]
+    for number, row in enumerate(beside, start=2):
+        assert terminal[number].startswith(f"  {row['name']}")
+        assert row["figure"].value in terminal[number]
+        assert terminal[number].endswith("not gated")
+
+
 @pytest.fixture
 def compared(runs: Any) -> Path:
     """Two evals of a suite, compared with a baseline whose answers were right; the second has an alarm."""
@@ -75,7 +92,28 @@ def test_what_is_pooled_has_its_baseline_and_drop_and_the_title_the_run(compared
     assert page.locator("h1").inner_text() == "listener · 2026-11-20-nightly"
     # What was right and is wrong comes before what became worse otherwise.
     assert [text.split()[-2] for text in page.locator("#rows .row .first").all_inner_texts()[:2]] == ["s00003"] * 2
+    assert page.locator("#rows .second").first.inner_text() == "(a) cat → (b) dog · reference: hen"
+    # A pressed filter can be read under the pointer, too.
+    chip = page.locator("button.chip").first
+    chip.click()
+    chip.hover()
+    color, ground = chip.evaluate("(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]")
+    assert color != ground
     assert shown.complaints == []
+
+
+def test_samples_that_models_answered_with_another_outcome_can_be_chosen(runs: Any, opened: Any) -> None:
+    only_letter = ("B", "parsed", False)
+    items = [
+        runs.item(number, "animals", answers, model=model)
+        for number, (model, answers) in enumerate(
+            [("old", [RIGHT, only_letter, WRONG]), ("new", [RIGHT, RIGHT, WRONG])]
+        )
+    ]
+    page = opened(runs.page(*items)).page
+    page.get_by_role("group", name="Models").get_by_role("button", name="differ").click()
+    page.get_by_text("2 of 6 samples").wait_for()
+    assert page.locator("#rows .second").all_inner_texts() == ["B dog · reference: cat", "(a) cat"]
 
 
 def test_samples_are_filtered_by_their_reference_also_by_an_address(compared: Path, opened: Any) -> None:

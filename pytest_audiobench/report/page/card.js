@@ -21,13 +21,29 @@
   const changeTag = (sample) => (CHANGE_TAGS[sample.change] ? tag(...CHANGE_TAGS[sample.change]) : null);
   const failureTags = (names, status) => names.filter((name) => name !== status).map((name) => tag("warn", visible(name)));
 
-  function choiceList(sample) {
+  const letterOf = (number) => (number < 26 ? String.fromCharCode(65 + number) : String(number + 1));
+
+  // What the scorer read: a letter, or an option's own text; null where nothing was parsed.
+  function valueOf(sample) {
     const scorer = scorerOf(sample);
-    const value = scorer && scorer.status === "parsed" ? plainText(sample.results[sample.scorers.indexOf(scorer)].value) : null;
+    return scorer && scorer.status === "parsed" ? plainText(sample.results[sample.scorers.indexOf(scorer)].value) : null;
+  }
+
+  // The option that was chosen, its letter first; empty where the answer says the option's text itself, or chose none.
+  function chosenOption(sample, said) {
+    const value = valueOf(sample);
+    const number = sample.choices.findIndex((choice, place) => value === letterOf(place) || value === plainText(choice));
+    if (number < 0) return "";
+    const text = plainText(sample.choices[number]);
+    return plainText(said).toLowerCase().includes(text.toLowerCase()) ? "" : `${letterOf(number)} ${text}`;
+  }
+
+  function choiceList(sample) {
+    const value = valueOf(sample);
     const references = sample.references.map(plainText);
     return el("ol", { class: "choices" }, sample.choices.map((choice, number) => {
       const text = plainText(choice);
-      const letter = number < 26 ? String.fromCharCode(65 + number) : String(number + 1);
+      const letter = letterOf(number);
       const isReference = references.includes(text);
       const isAnswer = value !== null && (value === letter || value === text);
       return el("li", { class: isReference ? "true" : null }, el("span", { class: "letter" }, letter), longText(choice, "inline"),

@@ -20,6 +20,7 @@
   const facets = [
     { name: "change", label: "Since the baseline", order: ["worse", "better", "same", "not in it"], of: (sample) => [sample.change || "not in it"], hidden: !hasBaseline },
     { name: "answer", label: "Answer", order: ["wrong", "right", "unparsed", "not counted", "asking failed", "not parsed"], of: outcomes },
+    { name: "models", label: "Models", order: ["differ"], of: (sample) => (new Set(byAllModels(sample).map((one) => outcomes(one).join())).size > 1 ? ["differ"] : []), hidden: !data.several },
     { name: "failure", label: "Failures", order: data.failures, of: (sample) => failuresOf(sample, scorerOf(sample)) },
     { name: "sound", label: "Sound", order: ["on this page"], of: (sample) => (sample.sounds.length ? ["on this page"] : []) },
     { name: "mark", label: "Marked", order: ["marked"], of: (sample) => (sample.isMarked ? ["marked"] : []), always: true },

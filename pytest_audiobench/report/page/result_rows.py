@@ -62,7 +62,7 @@ class ResultRows:
         is_short = sum(len(rows) + len(places) for rows, places in suites) <= _MOST_OPEN
         found = []
         for rows, places in suites:
-            found += [self._row(row, places if row.sign else ()) for row in rows]
+            found += [self._row(row, places if row.sign and not row.under else ()) for row in rows]
             members = [row for place in places for row in self._rows.of_eval(place)] if len(places) > 1 else []
             if not is_short:
                 members = [row for row in members if row.tone == "bad"][:_MOST_OPEN]
@@ -72,7 +72,10 @@ class ResultRows:
     def _row(self, row: SuiteRow, places: Sequence[int] = ()) -> dict[str, Any]:
         alarms = sum(any(map(is_alarm, self._run.items[place].warnings)) for place in places)
         return {
-            **{name: getattr(row, name) for name in ("name", "suite", "model", "sign", "metric", "of", "spread", "n")},
+            **{
+                name: getattr(row, name)
+                for name in ("name", "suite", "model", "sign", "metric", "of", "spread", "n", "under")
+            },
             **{"parseRate": row.parse_rate, "eval": row.evals[0] if row.evals else -1, "alarms": alarms},
             "evals": len(places),
             "scorer": row.figure.scorer if row.figure else "",

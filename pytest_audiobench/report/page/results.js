@@ -79,6 +79,7 @@
 
   const arrowOf = (metric) => (data.directions[metric] === "lower" ? " ↓" : data.directions[metric] === "higher" ? " ↑" : "");
   const shownName = ({ name, suite, member }) => (member && name.startsWith(`${suite}/`) ? name.slice(suite.length + 1) : name);
+  const plotName = (row) => `${row.under ? `${shownName({ ...row, name: row.under })}, ` : ""}${shownName(row)}`;
   const chanceText = (row) => (row.chance === null ? "" : `${Number(row.chance.toFixed(1))} %`);
 
   // Which numbers stand here is decided where the page is written, for the terminal too.
@@ -105,7 +106,7 @@
     const numbers = !row.metric ? [el("td", { colspan: hasChance ? 6 : 5, class: "soft" }, "no score")] : [el("td", { class: "nowrap metric" }, metric),
       figure ? [el("td", { class: "number value", title: row.chance === null ? null : `chance ${chanceText(row)}` }, visible(figure.value)), intervalCell(figure)] : [el("td", {}), el("td", { class: "number", title: "the least and the highest of its evals" }, visible(row.spread))],
       el("td", { class: "number" }, row.n ? count(row.n) : ""), el("td", { class: "number" }, row.parseRate), hasChance ? el("td", { class: "number soft", title: "what guessing one of the options comes to" }, chanceText(row)) : null];
-    return el("tr", { class: [row.member ? "member" : "", first ? "" : "more"].filter(Boolean).join(" ") || null }, el("th", { scope: "row" }, first ? leadTo(row) : el("span", { class: "only-stacked" }, visible(shownName(row)))),
+    return el("tr", { class: [row.member ? "member" : "", row.under ? "under" : "", first ? "" : "more"].filter(Boolean).join(" ") || null }, el("th", { scope: "row" }, first ? leadTo(row) : el("span", { class: "only-stacked" }, visible(shownName(row)))),
       data.several ? el("td", { class: "model" }, visible(row.model)) : null, numbers,
       data.changes ? [el("td", { class: "number", title: before && before.about }, before ? visible(before.value) : ""), el("td", { class: "number", title: before && before.about }, before ? visible(before.change) : "")] : null,
       el("td", {}, first ? [tag(verdict[1], `${verdict[0]} ${verdict[2]}`.trim()), alarms ? [" ", el("span", { class: "tag bad", title: `in ${count(alarms)} of ${count(row.evals)} evals` }, "! alarm")] : null] : null));
@@ -113,10 +114,10 @@
 
   // A plot for each unit; shares and error rates have one.
   function resultPlots(rows) {
-    const metricsOf = Map.groupBy(rows.filter((row) => !row.member), (row) => JSON.stringify([row.suite, row.model]));
+    const metricsOf = Map.groupBy(rows.filter((row) => !row.member && !row.under), (row) => JSON.stringify([row.suite, row.model]));
     const label = (row) => {
-      const several = !row.member && new Set(metricsOf.get(JSON.stringify([row.suite, row.model])).map((one) => one.metric)).size > 1;
-      return [visible(shownName(row)), several ? visible(row.metric) : "", row.of ? `(${visible(row.of)})` : ""].filter(Boolean).join(" ") + arrowOf(row.metric);
+      const several = !row.member && !row.under && new Set(metricsOf.get(JSON.stringify([row.suite, row.model])).map((one) => one.metric)).size > 1;
+      return [visible(plotName(row)), several ? visible(row.metric) : "", row.of ? `(${visible(row.of)})` : ""].filter(Boolean).join(" ") + arrowOf(row.metric);
     };
     const units = Map.groupBy(rows.filter((row) => row.figure && row.figure.at !== null), (row) => row.figure.unit);
     return [...units].filter(([, own]) => own.length > 1 || own.some((row) => row.before || row.chance !== null)).map(([unit, own]) => {

@@ -23,10 +23,13 @@
 
   function snippet(sample) {
     if (sample.scene) return sceneSnippet(sample);
-    const said = sample.error !== null ? short(sample.error) : sample.answers.map((one) => short(one[1])).slice(-1)[0] || "";
+    const answer = (sample.answers.at(-1) || [])[1] || "";
+    const said = short(sample.error ?? (chosenOption(sample, answer) || answer));
     const before = sample.change && sample.change !== "same" ? sample.before : null;
     const read = before && (before.text ?? before.label);
-    return read ? [el("span", { class: "soft" }, short(read).slice(0, 60), " → "), said] : said;
+    const scorer = scorerOf(sample);
+    const wanted = scorer && scorer.right ? "" : short(sample.reference).slice(0, 60);
+    return [read ? el("span", { class: "soft" }, short(read).slice(0, 60), " → ") : null, said, wanted ? el("span", { class: "soft" }, ` · reference: ${wanted}`) : null];
   }
 
   function rowOf(number) {

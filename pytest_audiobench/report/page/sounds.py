@@ -335,7 +335,8 @@ class PageSounds:
         if self.recorded:
             how, more = "as it lies where --audio says", "Wrong answers come first."
         else:
-            how, more = "as the model was played it", "--ab-report-audio chooses whose."
+            how = "as the model was played it"
+            more = "--ab-report-audio=all adds every other sample; flips has those that changed."
         samples = f"{len(self.of)} {'sample' if len(self.of) == 1 else 'samples'}"
         return f"Of {samples} the sound is on this page, {how}, in mono and MP3, {longest} at most.{beyond} {more}"
 
