@@ -32,6 +32,8 @@ class DataRoot:
     """That of the data set, by which messages and records know it."""
     folder: Path = field(compare=False, repr=False)
     """It enters no identity."""
+    listing: str = field(default="", compare=False, repr=False)
+    """The name of the list that names its files, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class FileSource:
     root: DataRoot
     """Where the path begins."""
     path: str
+    line: int = field(default=0, compare=False, repr=False)
+    """That of the list which names it, from 1 on; 0 where none does."""
 
     @property
     def location(self) -> Path:

@@ -127,10 +127,14 @@ class AudioIndex(AbstractContextManager["AudioIndex"]):
         self._memory.remember({read.key: read.facts for read in settled if read.key})
 
 
-def unreachable(clips: Sequence[Clip]) -> tuple[int, list[AudioError]]:
-    """How many files ``clips`` are of, and what is wrong with those that are missing or empty; none is read."""
+def unreachable(clips: Sequence[Clip]) -> tuple[int, list[AudioError], list[int]]:
+    """How many files ``clips`` are of, what is wrong with those that are missing or empty, and the lines that name
+    them; none is read.
+    """
     sources = {_place(source): source for clip in clips for source in _files(clip)}
-    return len(sources), list(_locations(sources)[1].values())
+    wrong = _locations(sources)[1]
+    lines = [source.line for place in wrong if isinstance(source := sources[place], FileSource) and source.line]
+    return len(sources), list(wrong.values()), lines
 
 
 def _files(clip: Clip) -> Iterator[FileSource | CellSource]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import FileSource
@@ -11,6 +12,9 @@ from pytest_audiobench.errors import FileUnreachable
 
 _LARGEST = 2**63 - 1
 """SQLite's integers are signed; some file systems number with all 64 bits."""
+
+_MOST_FOLDERS = 20
+"""In which a missing file is looked for."""
 
 
 class FileKey(NamedTuple):
@@ -45,6 +49,7 @@ class Locator:
 
     def __init__(self) -> None:
         self._folders: dict[tuple[str, str], str] = {}
+        self._inner: dict[Path, list[Path]] = {}
 
     def find(self, source: FileSource) -> Located:
         """Raises FileUnreachable for a path that leaves its root, and for a file that is missing, empty or none."""
@@ -52,10 +57,25 @@ class Locator:
             return self._find(source)
         except FileNotFoundError:
             remedy = f"add it, or correct its path; a data set's folder is named by --ab-data={source.root.name}=FOLDER"
-            raise FileUnreachable(f"{source}: no such file; looked for {source.location}; {remedy}") from None
+            listed = ""
+            if source.line:
+                listed = f" (line {source.line} of {source.root.listing})"
+                beside = self._beside(source)
+                remedy = f'it is in {beside}: write root="{beside}"' if beside else remedy
+            raise FileUnreachable(f"{source}{listed}: no such file; looked for {source.location}; {remedy}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise FileUnreachable(f"{source}: cannot be read ({reason}); correct the path or its permissions") from None
+
+    def _beside(self, source: FileSource) -> str:
+        """The folder in the list's that has the file, where that was forgotten; "" for none."""
+        root = source.root.folder
+        if root not in self._inner:
+            try:
+                self._inner[root] = sorted(path for path in root.iterdir() if path.is_dir())[:_MOST_FOLDERS]
+            except OSError:
+                self._inner[root] = []
+        return next((path.name for path in self._inner[root] if (path / source.path).is_file()), "")
 
     def _find(self, source: FileSource) -> Located:
         root = os.fspath(source.root.folder)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.audio.clip import Clip, DataRoot
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.audio_folders import metadata_of
 from pytest_audiobench.datasets.columns import FROM_ANSWERS, Columns
 from pytest_audiobench.datasets.manifest import manifest
@@ -32,7 +32,7 @@ _TEXTS = (".txt", ".lab")
 """Of the files that have the words next to the recording."""
 _CAPTIONS = ("caption", "captions", "description")
 _CLUSTERS = ("speaker", "speaker_id", "spk", "client_id", "recording", "session")
-_MOST_LABELS, _FEW_WORDS = 1_000, 3.0
+_MOST_LABELS, _MOST_LINES, _FEW_WORDS = 1_000, 10, 3.0
 
 
 @dataclass
@@ -65,7 +65,7 @@ def survey(place: Path, dry_run: bool = False) -> OwnEval | str:
         raise UsageError(f"{place} holds several lists: {names}; name one: audiobench init {lists[0]}")
     if lists:
         return OwnEval(lists[0])
-    audio = _audio_files(place)
+    audio = audio_files(place)
     if audio and (beside := _list_beside(place)):
         return beside
     if not audio:
@@ -129,7 +129,7 @@ def _is_list(file: Path) -> bool:
     return file.suffix != ".json" or format_of(file, DataRoot("own", file.parent), str) is not None
 
 
-def _audio_files(folder: Path) -> list[Path]:
+def audio_files(folder: Path) -> list[Path]:
     """Those below a folder, from there, in order."""
     try:
         clips = recordings(Places(folder, {"own": folder}), "own")
@@ -252,6 +252,22 @@ def _root_of(own: OwnEval, paths: Sequence[str]) -> str:
 # How it is asked
 
 
+def _rarer_spellings(samples: Sequence[Sample], answers: Counter[str]) -> str:
+    """The lines of the rows whose label is also written in another, more frequent way; "" where they have none."""
+    usual: dict[str, str] = {}
+    for label, _ in answers.most_common():
+        usual.setdefault(" ".join(label.casefold().split()), label)
+    rare = [s for s in samples if any(usual[" ".join(truth.casefold().split())] != truth for truth in s.truths)]
+    lines = [
+        f"{source.line} ({sample.reference})"
+        for sample in rare
+        for source in [clip.source for clip in sample.clips][:1]
+        if isinstance(source, FileSource) and source.line
+    ]
+    more = f", and {len(lines) - _MOST_LINES:,} more" if len(lines) > _MOST_LINES else ""
+    return f"; the rarer way: line {', '.join(lines[:_MOST_LINES])}{more}" if lines else ""
+
+
 def _choose_protocol(
     own: OwnEval, named: str | None, samples: Sequence[Sample], answers: Counter[str], of_classes: bool
 ) -> None:
@@ -273,7 +289,7 @@ def _choose_protocol(
     if asked in ("classification", "multiple_choice") and not samples[0].choices:
         own.keys["choices"] = FROM_ANSWERS
         if note := spelling_note(answers):
-            own.notes.append(("labels", note))
+            own.notes.append(("labels", f"{note}{_rarer_spellings(samples, answers)}"))
     if asked in ("classification", "multiple_choice", "tagging") and not all(sample.question for sample in samples):
         own.keys["question"] = f"Which {column} is it?" if column != "answer" else "What is heard?"
     for name in _CLUSTERS:

@@ -21,7 +21,9 @@ HELP = "look at a folder of audio, or at a list of it, and write an eval file th
 
 SUFFIX = ".audiobench.toml"
 _GATE, _IGNORED = Path("gate.toml"), ("reports/", ".audiobench/")
+_MOST_LISTED, _MOST_UNNAMED = 10, 5
 _WORKFLOW = Path(".github/workflows/audiobench.yml")
+_OTHER_PROTOCOL = '  # or "multiple_choice": options as letters, as most published prompts do'
 _RULES = """\
 # What {eval} must reach: pytest {target} --ab-config={gate}
 # Exit code 1 where a line is not reached. All keys: docs/thresholds.md of pytest-audiobench.
@@ -30,7 +32,8 @@ _RULES = """\
 eval = "{eval}"
 require = [
     "errors <= 0",  # every sample can be asked
-    # Nothing is required of the score yet. Once a run has shown what the model reaches, take away the # of
+    # Nothing is required of the score yet.
+    # Once a run has shown what the model reaches, take away the # of the next line, or of both:
     # "{metric}",  # the headline metric
     # "coverage >= 0.9",  # the share of answers that can be parsed
 ]
@@ -61,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     target = args.output or Path(f"{name}{SUFFIX}")
     if not target.name.endswith(SUFFIX):
         raise UsageError(f"{target} would not be collected: let its name end with {SUFFIX}")
-    if target.exists():
+    if target.exists() and not args.dry_run:
         raise UsageError(f"{target} already exists, and nothing is overwritten: name another by --output FILE")
     if not place.exists():
         raise UsageError(f"there is no file or folder {args.folder}; correct the path")
@@ -79,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     said = ["would be written:" if args.dry_run else "written:"]
     said += [f"  {_put(file, text, args.dry_run)}" for file, text in files.items()]
     said += [f"  {line}" for line in _ignore(args.dry_run)]
+    own.notes += _unnamed(place, samples)
     lines = [wrapped(title), *labelled(own.notes), *said]
     lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target}{rules}"]
     lines += [f"  pytest {target}{rules} --ab-model=hf:FOLDER"]
@@ -94,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _sounds(samples: Sequence[Sample]) -> str:
     """How many clips there are, how long, and at which rates, by the headers of some. Raises UsageError."""
+    from pytest_audiobench.audio.index import unreachable
     from pytest_audiobench.cli._survey import LOOKED_AT
 
     clips = [clip for sample in samples for clip in sample.clips]
@@ -111,8 +116,35 @@ def _sounds(samples: Sequence[Sample]) -> str:
     seconds = sum(length for length, _, _ in headers) / len(headers) * len(clips)
     rates = ", ".join(f"{rate:,} Hz" for rate in sorted({rate for _, rate, _ in headers}))
     channels = "mono" if {count for _, _, count in headers} == {1} else "some of several channels"
+    _, missing, lines = unreachable(clips)
     wrong = f"; {len(unread)} of {len(looked_at)} cannot be read, such as {unread[0]}" if unread else ""
+    if lines and len(lines) == len(missing):
+        listed = [
+            *map(str, lines[:_MOST_LISTED]),
+            *([f"{len(lines) - _MOST_LISTED:,} more"] * (len(lines) > _MOST_LISTED)),
+        ]
+        several = (
+            f"lines {', '.join(listed[:-1])} and {listed[-1]} name" if len(listed) > 1 else f"line {listed[0]} names"
+        )
+        wrong = f"; {several} no file{f', such as {unread[0]}' if unread else ''}"
     return f"{len(clips):,} clips, {'about ' if step > 1 else ''}{duration(seconds)}, {rates}, {channels}{wrong}"
+
+
+def _unnamed(folder: Path, samples: Sequence[Sample]) -> list[tuple[str, str]]:
+    """The audio in ``folder`` that no row names, the first of it by name."""
+    from pytest_audiobench.audio.clip import FileSource
+    from pytest_audiobench.cli._survey import audio_files
+
+    if not folder.is_dir():
+        return []
+    sources = [clip.source for sample in samples for clip in sample.clips if isinstance(clip.source, FileSource)]
+    named = {os.path.realpath(source.location) for source in sources}
+    others = [file.as_posix() for file in audio_files(folder) if os.path.realpath(folder / file) not in named]
+    if not sources or not others:
+        return []
+    more = f" and {len(others) - _MOST_UNNAMED:,} more" if len(others) > _MOST_UNNAMED else ""
+    are = "are" if len(others) > 1 else "is"
+    return [("not named", f"{', '.join(others[:_MOST_UNNAMED])}{more} {are} in the folder and in no row")]
 
 
 def _header(clip: Any) -> tuple[float, int, int] | None:
@@ -143,7 +175,11 @@ def _eval_text(target: Path, title: str, own: OwnEval) -> str:
     paths = {"manifest": str(own.manifest)} | {key: own.keys[key] for key in ("root",) if key in own.keys}
     keys = {**own.keys, **{key: Path(os.path.relpath(path, here)).as_posix() for key, path in paths.items()}}
     lines = [f"# {title}", "# As audiobench init understood it: correct what is not so."]
-    lines += [f"{key} = {json.dumps(keys[key], ensure_ascii=False)}" for key in dict.fromkeys(["manifest", *keys])]
+    notes = {"protocol": _OTHER_PROTOCOL} if keys.get("protocol") == "classification" and "choices" in keys else {}
+    lines += [
+        f"{key} = {json.dumps(keys[key], ensure_ascii=False)}{notes.get(key, '')}"
+        for key in dict.fromkeys(["manifest", *keys])
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -147,7 +147,8 @@ class _Reading:
     def _sample(self, place: Place, row: Row) -> tuple[Sample | None, str]:
         """The sample of a row, or its mistakes; and its id, "" where it has none."""
         try:
-            sample = _sample(row, self._root, self.rows.question, self._cluster, self._given)
+            line = place if isinstance(place, int) and self.rows.unit == "line" else 0
+            sample = _sample(row, self._root, self.rows.question, self._cluster, self._given, line)
             return sample, sample.id
         except RowError:
             written = row.get("id")
@@ -229,14 +230,14 @@ def _add_mistakes(
 
 
 def _sample(
-    row: Row, root: DataRoot, question: str | None, cluster: str | None, given: tuple[str, ...] | None
+    row: Row, root: DataRoot, question: str | None, cluster: str | None, given: tuple[str, ...] | None, line: int
 ) -> Sample:
     """The sample that ``row`` describes; ``question`` is in where it has none. Raises RowError."""
     if not row.keys() <= FIELDS:
         raise RowError("has a key that manifests do not have")
     choices = _choices_of(row, given)
     references = _references(row, choices)
-    clips = _clips(row, root)
+    clips = _clips(row, root, line)
     return Sample(
         id=_id(row, clips),
         clips=clips,
@@ -259,7 +260,7 @@ def _id(row: Row, clips: tuple[Clip, ...]) -> str:
     return written
 
 
-def _clips(row: Row, root: DataRoot) -> tuple[Clip, ...]:
+def _clips(row: Row, root: DataRoot, line: int = 0) -> tuple[Clip, ...]:
     written = row.get("audio")
     if written is None or written == []:
         raise RowError("has no audio; give the path of a file beside the manifest")
@@ -267,9 +268,9 @@ def _clips(row: Row, root: DataRoot) -> tuple[Clip, ...]:
         return (written,)
     try:
         if isinstance(written, str):
-            return (Clip(FileSource(root, relative_path(written))),)
+            return (Clip(FileSource(root, relative_path(written), line)),)
         if isinstance(written, list) and _only_texts(written):
-            return tuple([Clip(FileSource(root, relative_path(path))) for path in written])
+            return tuple([Clip(FileSource(root, relative_path(path), line)) for path in written])
     except ValueError as error:
         raise RowError(f"has an audio path that cannot be used: {error}") from None
     raise RowError(f"has {_kind(written)} as its audio; write a path, or a list of paths")

@@ -54,6 +54,7 @@ class ManifestRows:
                 file, self._format = other.file, other
                 columns = replace(columns, audio=other.audio, answer=other.answer)
         self._of_classes = self._is_folder and not listing and not self._format
+        self.root = replace(self.root, listing=file.name)
         self._columns = columns
         self.file = file
         self.fields: Mapping[str, str] = {}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -104,7 +104,7 @@ class Rules:
         return [
             f"{rule.place}: no eval matches {rule.eval!r}{_nearest_text(rule.eval, known)}"
             for rule in self.rules
-            if not any(matches(rule.test, eval_id) for eval_id in known)
+            if not any(matches(rule.test, eval_id) for eval_id in known) and not _is_beside(rule.test, known)
         ]
 
     def about_drops(self) -> list[str]:
@@ -128,6 +128,14 @@ class Rules:
             for rule in self.rules
             if not any(rule.may_cover(*pair) for pair in pairs)
         ]
+
+
+def _is_beside(pattern: str, known: Sequence[str]) -> bool:
+    """Whether ``pattern`` is of an eval under a perturbation, which is there only where that is asked."""
+    from pytest_audiobench.datasets.perturbations.catalogue import PERTURBATION_CATALOGUE
+
+    plain, _, name = pattern.removesuffix("]").rpartition("[")
+    return name in PERTURBATION_CATALOGUE and any(matches(plain, eval_id) for eval_id in known)
 
 
 def find_rules(folder: Path, given: Path | None = None) -> Rules:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.declaration import Declaration
     from pytest_audiobench.protocols.protocol import Protocol
 
+_MOST_LINES = 10
 _MOST_BYTES = 20_000_000
 """Of rows that are read only to know what lacks."""
 _MOST_SAMPLES = 4_096
@@ -213,14 +214,16 @@ def lacking_audio(shared: EvalSession, item: pytest.Item) -> tuple[str, str]:
         samples = dataset.read(places)
         step = -(-len(samples) // _MOST_SAMPLES)
         looked_at = samples_at(samples, range(0, len(samples), step))
-        count, wrong = unreachable([clip for sample in looked_at for clip in sample.clips])
+        count, wrong, lines = unreachable([clip for sample in looked_at for clip in sample.clips])
     except DataNotFound:
         return "", ""
     except UsageError as error:
         return str(error), ""
     some = f" that were looked for, spread over {len(samples):,} samples," if step > 1 else ""
     if wrong:
-        return f"{len(wrong):,} of {count:,} files{some} cannot be read, the first: {wrong[0]}", ""
+        listed = f" (lines {', '.join(map(str, lines[:_MOST_LINES]))}{', …' * (len(lines) > _MOST_LINES)})"
+        listed *= len(lines) > 1
+        return f"{len(wrong):,} of {count:,} files{some} cannot be read{listed}, the first: {wrong[0]}", ""
     return "", f"all {count:,} audio files of {name}{some} are there" if some else ""
 
 

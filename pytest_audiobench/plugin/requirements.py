@@ -12,7 +12,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, Look, failed_verdicts
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
-from pytest_audiobench.evaluation.perturbation_series import LIFT, NEEDS, ORDER, how_to_ask
+from pytest_audiobench.evaluation.perturbation_series import LIFT, NEEDS, ORDER, how_to_ask, without_perturbation
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
@@ -20,7 +20,7 @@ from pytest_audiobench.gate.regression_text import line_text
 from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold, parse_threshold
 from pytest_audiobench.metrics.definitions.human_labels import KAPPA
 from pytest_audiobench.metrics.value import Metric, value_text
-from pytest_audiobench.plugin.eval_items import DECLARED, DeclaredEval
+from pytest_audiobench.plugin.eval_items import DECLARED, PERTURBATION, DeclaredEval
 from pytest_audiobench.plugin.options import perturbations_of
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
@@ -30,6 +30,7 @@ from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.item_lines import compared_lines
 
 if TYPE_CHECKING:
+    from pytest_audiobench.gate.config import Rule
     from pytest_audiobench.plugin.regression_gate import BaselineComparison
 
 
@@ -278,7 +279,7 @@ class Requirements:
         without_effect = []
         for rule in rules:
             covered = [record.control for record in records if rule.covers(record.eval, self._handle.alias)]
-            if ":" in rule.eval and covered and all(covered):
+            if (":" in rule.eval or self._names_perturbation(rule)) and covered and all(covered):
                 why = f"has no effect: {rule.eval} names a control, which no baseline keeps"
                 without_effect += [f"{rule.place}: {text} {why}" for text in rule.about_drops]
         if self.perturbed or not all(record.control for record in records):
@@ -314,7 +315,8 @@ class Requirements:
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
         control = control and not self.drawn
         # A control is covered only by a rule that names it.
-        declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
+        named = [rule for rule in rules if not control or ":" in rule.eval or self._names_perturbation(rule)]
+        declared = [threshold for rule in named for threshold in rule.require]
         if not control:
             # What is known of one eval and its perturbations is required of that one, and of others that are named.
             own = {metric.name for metric in self.figures.get(eval_, ())}
@@ -324,6 +326,13 @@ class Requirements:
         declared = [threshold for threshold in declared if threshold.metric not in recorded or threshold not in checked]
         checked.update(threshold for threshold in declared if threshold.metric in recorded)
         return declared
+
+    def _names_perturbation(self, rule: Rule) -> bool:
+        """Whether ``rule`` is of the eval under its perturbation, and not of the eval as it is too."""
+        if not self.perturbed:
+            return False
+        plain = without_perturbation(self._eval, self._item.callspec.params[PERTURBATION])  # type: ignore[attr-defined]
+        return not rule.covers(plain, self._handle.alias)
 
     @property
     def _lines_in_code(self) -> list[Line]:

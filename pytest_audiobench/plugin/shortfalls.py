@@ -15,6 +15,7 @@ from pytest_audiobench.plugin.stash import RUN_FILE
 from pytest_audiobench.protocols.protocol import ALL
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import counted
+from pytest_audiobench.report.verdict import ungated_beside
 
 _MOST_NAMES = 5
 
@@ -37,6 +38,7 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
         *excused,
         *repeated,
         *controller.collected.cautions,
+        *_ungated_beside(records, config),
         *config.stash.get(RUN_FILE, [])[1:],
         *_other_scorers(records, config),
         *([] if _typed("scorer", config) else _idle_scorers(controller, records, config)),
@@ -163,6 +165,24 @@ def _other_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iter
         more = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
         own = "left to its own" if len(others) == 1 else "left to their own"
         yield f"--ab-scorer names none of the scorers of {counted(len(others), 'eval')}, {own}: {evals}{more}"
+
+
+def _ungated_beside(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    """How to require something of evals under perturbations beside others of which something is required."""
+    if not (items := ungated_beside(records)):
+        return
+    listed = list(dict.fromkeys(item.perturbation.name for item in items if item.perturbation))
+    names = ", ".join(listed[:_MOST_NAMES]) + f" and {len(listed) - _MOST_NAMES} more" * (len(listed) > _MOST_NAMES)
+    file = read_options(config).config
+    rule = f'[[threshold]] with eval = "{items[0].eval}" in {file.name if file else "audiobench.toml"}'
+    grid = ", ".join(f'"{name}"' for name in ("clean", *listed[:1]))
+    place = items[0].nodeid.partition("::")[0]
+    same = (
+        f"perturbations = [{grid}] in {place.rpartition('/')[2]}"
+        if place.endswith(".toml")
+        else f'a test parametrized by perturbations("named", {grid})'
+    )
+    yield f"{names}: measured, and no threshold applies; one of its own: {rule}; the same as of clean audio: {same}"
 
 
 def _required(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:

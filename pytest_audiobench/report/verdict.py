@@ -162,7 +162,26 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     free = sum(not is_gated(item) for item in evals)
     how = f" (nothing is required of {'its' if free == 1 else 'their'} score: see docs/thresholds.md)"
     rest = f"; {free} of {counted(len(evals), 'eval')} {'is' if free == 1 else 'are'} not gated{how}" * bool(free)
-    return _PASSED, f"All that is required was met{rest}."
+    beside = " (nothing is required of perturbed evals)" * bool(ungated_beside(record.items))
+    return _PASSED, f"All that is required was met{beside}{rest}."
+
+
+def ungated_beside(items: Sequence[ItemRecord]) -> list[ItemRecord]:
+    """What was asked under perturbations of the sound beside evals of which something is required, without a rule."""
+    beside = [item for item in items if item.control and item.perturbation is not None and item.scorers]
+    if not beside:
+        return []
+    from pytest_audiobench.datasets.perturbations.catalogue import is_of_questions
+    from pytest_audiobench.evaluation.perturbation_series import without_perturbation
+
+    gated = {(item.eval, item.model) for item in items if not item.control and is_gated(item)}
+    return [
+        item
+        for item in beside
+        if item.perturbation is not None and not is_gated(item) and not is_of_questions([item.perturbation.name])
+        if (plain := without_perturbation(item.eval, item.perturbation.name)) != item.eval
+        if (plain, item.model) in gated
+    ]
 
 
 def is_gated(item: ItemRecord) -> bool:

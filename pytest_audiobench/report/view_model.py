@@ -374,7 +374,7 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
     if "fail" in statuses or (item.outcome == "failed" and fails_otherwise):
         return formatting.Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
-    if worst is None or (worst.tone == "good" and (item.control or not is_gated(item))):
+    if worst is None or (worst.tone == "good" and not is_gated(item)):
         # In addition to itself an eval is asked under controls, which must come out badly, and under what need not.
         is_control = item.perturbation is None or item.perturbation.family == "control"
         beside = CONTROL if is_control else PERTURBED

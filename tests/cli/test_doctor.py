@@ -103,7 +103,8 @@ def test_missing_audio_of_a_list_is_counted_and_the_first_is_named(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["doctor", "pytest", "."]) == 1
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"✗ audio 2 of 3 files cannot be read, the first: few:1.wav: no such file; looked for {tmp_path}" in shown
+    listed = "✗ audio 2 of 3 files cannot be read (lines 3, 4), the first: few:1.wav (line 3 of few.csv): no such file"
+    assert f"{listed}; looked for {tmp_path}" in shown
     assert "(1 eval: few)" in shown
     assert "2,999 of 3,000 files that were looked for, spread over 9,000 samples, cannot be read" in shown
     assert "has no column 'label', which answer= names" in shown

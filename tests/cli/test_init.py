@@ -196,13 +196,22 @@ def test_rules_a_workflow_and_what_git_ignores_are_written_where_they_are_not(he
     assert Path(".gitignore").read_text().count(".audiobench/") == 1
 
 
-def test_labels_that_differ_in_case_alone_are_named(here, capsys):
-    sounds(*(f"own/{number}.wav" for number in range(8)))
-    rows = "".join(f"{number}.wav,{('dog', 'cat', 'Dog', 'cat')[number % 4]}\n" for number in range(8))
-    Path("own/labels.csv").write_text(f"file,label\n{rows}")
+def test_missing_files_unnamed_files_and_rare_spellings_are_listed_until_they_are_mended(here, capsys):
+    sounds(*(f"own/{number}.wav" for number in range(9)))
+    rows = "".join(f"{number}.wav,{('dog', 'cat', 'Dog', 'cat', 'dog')[number % 5]}\n" for number in range(8))
+    Path("own/labels.csv").write_text(f"file,label\n{rows.replace('6.wav', '66.wav').replace('0.wav', '00.wav')}")
     said = " ".join(init(capsys, "own").split())
+    assert "lines 2 and 8 name no file, such as labels:00.wav" in said
+    assert "0.wav, 6.wav, 8.wav are in the folder and in no row" in said
     assert "3 different answers of 8 clips" in said
     assert "labels 'dog' and 'Dog' differ only in case or white space and count as two labels" in said
+    assert "the rarer way: line 4 (Dog), 9 (Dog)" in said
+    assert 'protocol = "classification"  # or "multiple_choice"' in Path("own.audiobench.toml").read_text()
+    Path("own/labels.csv").write_text(f"file,label\n{rows.lower()}")
+    said = " ".join(init(capsys, "own", "--dry-run").split())
+    assert "name no file" not in said
+    assert "8.wav is in the folder and in no row" in said
+    assert "own.audiobench.toml: there already, and left as it is" in said
 
 
 def test_a_list_beside_a_folder_that_has_none_is_taken_where_it_names_its_files(here, capsys):

@@ -54,6 +54,19 @@ def test_an_eval_is_compared_with_itself_under_each_and_its_thresholds_hold_of_i
     assert all(drops[name] == 0.0 for name in names[1:-1])
 
 
+def test_under_a_perturbation_only_a_rule_that_names_it_applies_and_a_note_says_so(run, pytester):
+    rule = '[[threshold]]\neval = "questions/digits[{}]"\nrequire = ["accuracy >= 0"]\n'
+    (pytester.path / "audiobench.toml").write_text("".join(map(rule.format, ("speed-0.9", "reverb"))))
+    result, record = run("-k", "digits", "--ab-perturbations=white-10dB,reverb", "--ab-limit=20")
+    assert result.ret == 0, result.outlines
+    assert [len(item["verdicts"]) for item in record["items"]] == [1, 0, 1]
+    (note,) = (note for note in record["notes"] if "no threshold applies" in note)
+    assert note.startswith("white-10dB: ")
+    assert '[[threshold]] with eval = "questions/digits[white-10dB]" in audiobench.toml' in note
+    assert 'a test parametrized by perturbations("named", "clean", "white-10dB")' in note
+    result.stdout.fnmatch_lines(["passed. All that is required was met (nothing is required of perturbed evals)*"])
+
+
 def test_noise_at_a_ratio_is_not_applicable_to_a_silent_clip_which_is_counted_and_not_red(run, pytester):
     tone = np.sin(np.arange(8_000) * 0.1) / 3
     for name, sound in {"a": tone, "b": 0 * tone, "c": tone, "d": 0 * tone}.items():
