@@ -87,7 +87,7 @@
     const unit = joint ? "words" : "characters";
     const whose = by ? `${unit} as ${visible(by)} compares them` : "plain words, not those that the scorer compared";
     if (runs.length === 0 || (runs.length === 3 && runs[0] === "=")) return el("div", { class: "differs small soft" }, `as the reference: ${whose}`);
-    return el("div", { class: "differs" }, body, el("div", { class: "small soft" }, `${counts.S} replaced, ${counts.D} missing, ${counts.I} inserted (`, el("del", {}, "expected"), " ", el("ins", {}, "said"), `); ${whose}`));
+    return el("div", { class: "differs" }, body, el("div", { class: "small soft" }, `${counts.S} replaced, ${counts.D} missing, ${counts.I} inserted (expected: struck through, said: underlined); ${whose}`));
   }
 
   const side = (title, tags, ...children) => el("div", { class: "side" }, el("h4", {}, title, " ", tags), children);
