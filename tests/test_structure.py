@@ -78,7 +78,7 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 193
+MOST_MODULES = 194
 MOST_LINES = 108_900
 
 FILES = {
