@@ -197,7 +197,7 @@ def put_or_page(
     """Put out the text as ``--format`` and ``--out`` say, or the page where that names one, and its summary.
 
     Remarks are apart from what a program reads; other forms have them in their text. A form for programs is printed
-    beside the page too.
+    with the page too.
     """
     page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
     if page:

@@ -133,12 +133,22 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return DeclarativeFile.from_parent(parent, path=file_path, name=name)
 
 
+def _has_grid(test: pytest.Item) -> bool:
+    """Whether a file makes an eval of each of its perturbations: no other is asked in addition."""
+    cases = (case for mark in test.iter_markers("parametrize") if mark.args[:1] == ("case",) for case in mark.args[1])
+    values = (getattr(case, "values", None) for case in cases)
+    return any(
+        isinstance(each, tuple) and each and isinstance(each[0], dict) and "perturbation" in each[0] for each in values
+    )
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
     _collect_garbage_seldom(metafunc.config)
-    if names := options.perturbations_of(metafunc.config, metafunc.definition):
+    names = options.perturbations_of(metafunc.config, metafunc.definition)
+    if names and not _has_grid(metafunc.definition):
         from pytest_audiobench.plugin.error_mapping import user_errors
 
         with user_errors():

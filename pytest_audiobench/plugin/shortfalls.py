@@ -10,7 +10,7 @@ from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.metrics.definitions.human_labels import KAPPA
 from pytest_audiobench.models.spec import parse_specs
 from pytest_audiobench.plugin.controller import Controller
-from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.options import perturbations_of, read_options
 from pytest_audiobench.plugin.stash import RUN_FILE
 from pytest_audiobench.protocols.protocol import ALL
 from pytest_audiobench.records.run import ItemRecord
@@ -39,6 +39,7 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
         *repeated,
         *controller.collected.cautions,
         *_ungated_beside(records, config),
+        *_grids(records, config),
         *config.stash.get(RUN_FILE, [])[1:],
         *_other_scorers(records, config),
         *([] if _typed("scorer", config) else _idle_scorers(controller, records, config)),
@@ -167,8 +168,21 @@ def _other_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iter
         yield f"--ab-scorer names none of the scorers of {counted(len(others), 'eval')}, {own}: {evals}{more}"
 
 
+def _grids(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    """The evals of files with perturbations of their own, to which the option's do not apply."""
+    grid = [
+        item.eval
+        for item in records
+        if item.perturbation and not item.control and ".toml::" in item.nodeid
+        if item.perturbation.name in item.nodeid.rpartition("[")[2]
+    ]
+    if grid and perturbations_of(config):
+        names = ", ".join(grid[:_MOST_NAMES]) + ", …" * (len(grid) > _MOST_NAMES)
+        yield f"--ab-perturbations does not apply to files with perturbations of their own: {names}"
+
+
 def _ungated_beside(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
-    """How to require something of evals under perturbations beside others of which something is required."""
+    """How to require something of evals under perturbations where others have requirements."""
     if not (items := ungated_beside(records)):
         return
     listed = list(dict.fromkeys(item.perturbation.name for item in items if item.perturbation))

@@ -92,7 +92,7 @@ class SuiteRows:
                 self.members.setdefault((item.suite, item.model), []).append(place)
         places = {(item.name, item.model): place for place, item in enumerate(self._evals)}
         self._beside: dict[tuple[int, str], tuple[list[int], PerturbationsRecord]] = {}
-        """By the place of an eval and a metric what was asked beside it under perturbations."""
+        """By the place of an eval and a metric what was asked of it under perturbations."""
         for each, model in ((each, suite.model) for suite in run.suites for each in reversed(suite.perturbations)):
             points = {point.perturbation: places[point.eval, model] for point in each.points}
             asked = [place for place in points.values() if self._evals[place].verdict == view_model.PERTURBED]
@@ -107,7 +107,7 @@ class SuiteRows:
         return [row for place in places for row in self.of_eval(place)] if one and len(places) <= _MOST_EVALS else []
 
     def of_eval(self, place: int) -> list[SuiteRow]:
-        """The row of one eval, and what was asked beside it."""
+        """The row of one eval, and those of what was asked under perturbations."""
         return [*self._rows([place]), *self.beside(place)]
 
     def beside(self, place: int) -> list[SuiteRow]:

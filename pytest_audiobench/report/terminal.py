@@ -133,7 +133,7 @@ def _numbers(
     not to be shown ``is_whole`` without what scorers lie apart and what has no interval.
     """
     rows, places = SuiteRows(run), {(item.eval, item.model): place for place, item in enumerate(run.items)}
-    entries = []
+    entries: list[_Entry] = []
     for item in measured:
         entries += _entries(item)
         for row in rows.beside(places[item.name, item.model]):

@@ -167,7 +167,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
 
 
 def ungated_beside(items: Sequence[ItemRecord]) -> list[ItemRecord]:
-    """What was asked under perturbations of the sound beside evals of which something is required, without a rule."""
+    """What was asked under perturbations of the sound, without a rule, where evals have requirements."""
     beside = [item for item in items if item.control and item.perturbation is not None and item.scorers]
     if not beside:
         return []

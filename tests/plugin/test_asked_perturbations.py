@@ -67,6 +67,17 @@ def test_under_a_perturbation_only_a_rule_that_names_it_applies_and_a_note_says_
     result.stdout.fnmatch_lines(["passed. All that is required was met (nothing is required of perturbed evals)*"])
 
 
+def test_a_file_with_perturbations_of_its_own_is_asked_under_no_others(run, pytester):
+    soundfile.write(pytester.path / "a.wav", np.sin(np.arange(8_000) * 0.1) / 3, 16_000)
+    (pytester.path / "own.csv").write_text("audio,answer\na.wav,one\n")
+    keys = 'manifest = "own.csv"\nprotocol = "transcription"\nperturbations = ["clean", "reverb"]\n'
+    (pytester.path / "own.audiobench.toml").write_text(keys)
+    result, record = run("own.audiobench.toml", "--ab-perturbations=white-10dB", "--ab-limit=4")
+    result.assert_outcomes(passed=2)
+    assert [item["eval"] for item in record["items"]] == ["own[clean]", "own[reverb]"]
+    assert any(note.startswith("--ab-perturbations does not apply to files") for note in record["notes"])
+
+
 def test_noise_at_a_ratio_is_not_applicable_to_a_silent_clip_which_is_counted_and_not_red(run, pytester):
     tone = np.sin(np.arange(8_000) * 0.1) / 3
     for name, sound in {"a": tone, "b": 0 * tone, "c": tone, "d": 0 * tone}.items():
