@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from pytest_audiobench.records.run import HearingRecord
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.page.result_rows import ResultRows
@@ -157,3 +158,22 @@ def test_an_alarm_is_a_line_that_opens_and_offers_the_answers(runs: Any, opened:
     assert "! alarm" in page.locator("#results tbody tr").first.inner_text()
     banner.locator("summary").click()
     banner.get_by_text("it said “dog”").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("status", "evidence", "said"),
+    [
+        (
+            "unproven",
+            "it reports nothing about its audio",
+            "audio heard: not shown: it reports nothing about its audio",
+        ),
+        ("proven", "one second of audio adds 24 tokens", "audio reaches the model: one second of audio adds 24 tokens"),
+    ],
+)
+def test_the_facts_say_whether_the_audio_is_heard(
+    runs: Any, opened: Any, status: Any, evidence: str, said: str
+) -> None:
+    folder, record = runs.collected(runs.item(0, "emotion", [RIGHT]))
+    heard = replace(record, models=[replace(record.models[0], hearing=HearingRecord(status, evidence))])
+    assert said in opened(write_page(folder, heard)).page.locator("#facts").inner_text()

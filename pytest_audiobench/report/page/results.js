@@ -14,9 +14,9 @@
 
   // That the audio changes what the model is given shows no more than that it gets there.
   function groundingLine(text) {
-    const [, status, evidence] = (text || "").match(/^(\w+): (.*)$/s) || [];
+    const [, status, evidence] = (text || "").match(/^(yes|not shown): (.*)$/s) || [];
     if (!status) return ["", ""];
-    return [evidence.startsWith("one second of audio") ? "audio reaches the model" : `audio grounding ${status}`, evidence];
+    return [evidence.startsWith("one second of audio") ? "audio reaches the model" : `audio heard: ${status}`, evidence];
   }
 
   function modelLine(model, number) {
