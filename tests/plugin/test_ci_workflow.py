@@ -344,7 +344,7 @@ def test_a_checkpoint_of_equal_quality_passes_and_the_comment_is_brought_up_to_d
     outcome = runner.run("seed2")
     assert not outcome.failed, outcome.printed
     [comment] = runner.posted()
-    assert "regressed" not in comment["body"].splitlines()[0]
+    assert "audiobench: regressed" not in comment["body"].splitlines()[0]
     assert "::error" not in outcome.printed
 
 
@@ -497,7 +497,7 @@ def test_two_equal_engines_pass(two_servers):
     same = "checkpoints/wrong-2"
     outcome = two_servers.run("engine", ENGINE="sglang", BASE=same, CANDIDATE=same, CANDIDATE_BIN="env ")
     assert not outcome.failed, outcome.printed
-    assert "regressed" not in two_servers.posted()[0]["body"].splitlines()[0]
+    assert "audiobench: regressed" not in two_servers.posted()[0]["body"].splitlines()[0]
     assert (
         json.loads(next(two_servers.folder.glob("work-engine/reports/*/run.json")).read_text())["answers"]["asked"]
         == 80
