@@ -23,7 +23,7 @@
   }
 
   function gridTable(grid, sheet, tell) {
-    const head = el("tr", {}, el("th", { scope: "col" }, "perturbation"), grid.columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, visible(name)))));
+    const head = el("tr", {}, el("th", { scope: "col" }, "perturbation"), grid.columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, breakable(name)))));
     const body = el("tbody");
     const heads = grid.rows.map(([, family, unit]) => (unit ? `${visible(family)}, ${visible(unit)}` : visible(family)));
     for (const [number, [perturbation, , , label]] of grid.rows.entries()) {
@@ -38,6 +38,7 @@
     }
     const name = `${visible(sheet.metric)} by perturbation and data set; arrow keys move from cell to cell`;
     const box = el("table", { class: "grid", role: "grid", "aria-label": name }, el("thead", {}, head), body);
+    box.style.setProperty("--columns", grid.columns.length);
     walk(box, tell);
     return box;
   }
@@ -95,9 +96,10 @@
       }
       const tell = ({ dataset }) => { if (dataset.row !== undefined) text.replaceChildren(...filled(el("span"), {}, cellText(grid, sheet, Number(dataset.row), Number(dataset.column))).childNodes); };
       place.replaceChildren(scrolling(gridTable(grid, sheet, tell)));
+      const ends = (of, interval) => Object.fromEntries(["lower", "upper"].map((end, place) => [`${of}${end}`, plainNumber(interval.split(" to ")[place] || "")]));
       const numbers = () => grid.rows.flatMap(([perturbation], row) => grid.columns.flatMap((column, number) => {
         const cell = cellOf(sheet.cells[row][number]);
-        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, interval: cell.interval, n: cell.n, parse_rate: cell.parseRate, drop: cell.drop.replace(/^\+/, ""), drop_interval: cell.dropInterval.replace(/^\+/, ""), p_holm: cell.p }];
+        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, ...ends("", cell.interval), n: cell.n, parse_rate: plainNumber(cell.parseRate), drop: plainNumber(cell.drop), ...ends("drop_", cell.dropInterval), p_holm: cell.p }];
       }));
       legend.replaceChildren(...[scaleSign(sheet), saveMenu(`${sheet.metric} by perturbation and data set`, numbers, place)].filter(Boolean));
       text.replaceChildren("Point at a cell, or go there with Tab and the arrow keys, for its interval, its n and its parse rate.");

@@ -24,6 +24,16 @@
     return `${text.slice(0, length)}…`;
   }
 
+  // A label in two lines where one is too short for it: broken between its parts, and in a part only where that is too long.
+  const LABEL_PARTS = /(?<=[ _/,])(?![↑↓])|(?=[[(])/;
+  function inTwoLines(text, width) {
+    if (textWidth(text) <= width) return [text];
+    const parts = text.split(LABEL_PARTS);
+    let first = parts.length > 1 ? parts.shift() : "";
+    while (parts.length > 1 && textWidth(first + parts[0]) <= width) first += parts.shift();
+    return first && textWidth(first) <= width ? [first.trimEnd(), shortened(parts.join("").trimStart(), width)] : [shortened(text, width)];
+  }
+
   // `rows` are {label, marks}, a mark {at, low, high, most, limit, chance, color, symbol, hollow, cells, about, beside}; `heads` name the cells.
   // `axis` says what is drawn, `name` is the picture's text, `zero` asks for a line at nought; `whole` for an axis from 0 to 100; a `compact` plot has no cells,
   // and a mark that is `beside` stands in the lane of the one before it.
@@ -38,15 +48,19 @@
     const written = [];
     let y = 0;
     for (const row of rows) {
-      const beside = stacked ? y + LABEL_LINE / 2 : y + 4 + row.marks.filter((mark) => !mark.beside).length * LANE / 2;
-      labels.push({ y: beside, text: shortened(row.label, (stacked ? width * 0.66 : left) - 12), full: row.label });
+      const lines = inTwoLines(row.label, (stacked ? width * 0.66 : left) - 12);
+      const lanes = row.marks.filter((mark) => !mark.beside).length;
+      // A label of two lines has as much room as two lanes.
+      const spare = !stacked && lanes < lines.length ? LANE / 2 : 0;
+      const beside = stacked ? y + lines.length * LABEL_LINE / 2 : y + 4 + spare + lanes * LANE / 2;
+      labels.push({ y: beside, text: lines.join("\n"), full: row.label });
       if (stacked && row.marks.length === 1) written.push({ y: beside, text: row.marks[0].cells[0] });
-      y += stacked ? LABEL_LINE : 4;
+      y += stacked ? lines.length * LABEL_LINE : 4 + spare;
       for (const mark of row.marks) {
         mark.y = y + (mark.beside ? -LANE / 2 : LANE / 2);
         y += mark.beside ? 0 : LANE;
       }
-      y += 4;
+      y += 4 + spare;
     }
     const top = stacked || compact ? 4 : 24;
     const known = marks.flatMap((mark) => [mark.at, mark.low, mark.high, mark.most, mark.limit, mark.chance]).filter((value) => value !== null && value !== undefined);
@@ -125,7 +139,7 @@
     const legend = series && series.length > 1
       ? el("ul", { class: "legend" }, series.map((label, number) => el("li", {}, sign(look(number)), " ", visible(label)))) : null;
     const numbers = () => spec.rows.flatMap((row) => row.marks.map((mark) => ({ row: row.label, series: mark.series || "", value: mark.at, lower: mark.low, upper: mark.high,
-      ...(mark.chance === undefined ? {} : { chance: mark.chance }), ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval"].includes(head) ? [] : [[head, mark.cells[place]]]))) })));
+      ...(mark.chance === undefined ? {} : { chance: mark.chance }), ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval", "change", "uplift"].includes(head) ? [] : [[head, plainNumber(mark.cells[place])]]))) })));
     return drawnFigure(title, { name: spec.name, draw: (width) => dotPlot(kept, width), numbers, widest: 1000, legend,
       after: spec.rows.length > MOST_ROWS ? el("p", { class: "small soft" }, `The first ${MOST_ROWS} of ${count(spec.rows.length)} are drawn; the table has all.`) : null });
   }

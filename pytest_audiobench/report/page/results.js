@@ -167,11 +167,41 @@
     return link;
   }
 
+  // Of each suite what is folded is one row, which says how many evals it stands for, and opens.
+  function withFolds(rows) {
+    const found = [];
+    for (const row of rows) {
+      const { folded } = found.at(-1) || {};
+      if (row.isFolded && folded) folded.push(row);
+      else found.push(row.isFolded ? { folded: [row] } : row);
+    }
+    return found;
+  }
+
+  function foldedRows(folded, heads) {
+    const isRest = resultRows.some((row) => row.member && !row.isFolded && row.suite === folded[0].suite && row.model === folded[0].model);
+    const verdicts = Map.groupBy(folded.filter((row) => row.sign && !row.under), (row) => row.sign[2]);
+    const number = [...verdicts.values()].reduce((sum, own) => sum + own.length, 0);
+    const counts = [...verdicts].map(([word, own]) => (verdicts.size > 1 ? `${count(own.length)} ${word}` : word));
+    const button = el("button", { type: "button", "aria-expanded": "false" }, `${count(number)} ${isRest ? "more" : "evals"}: ${counts.join(", ")}`);
+    const line = el("tr", { class: "rest" }, el("th", { scope: "row", colspan: heads.length }, button));
+    let rows = [];
+    button.addEventListener("click", () => {
+      rows.forEach((row) => row.remove());
+      rows = rows.length ? [] : withLabels(heads, folded.map(resultRow));
+      button.setAttribute("aria-expanded", String(rows.length > 0));
+      line.after(...rows);
+    });
+    return [line];
+  }
+
   function drawResults(into) {
-    const rows = resultRows;
+    const rows = resultRows.filter((row) => !row.isFolded);
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Metric"], ["Score", true], ["95 % interval", true], ["n", true], ["Parsed", true], ...(hasChance ? [["Chance", true]] : []), ...(data.changes ? [["Baseline", true], ["Change", true]] : []), ["Verdict"]];
     const plots = typeof Plot === "undefined" ? [] : resultPlots(rows);
-    const tables = rows.length ? longTable(rows, "suites", (row) => `${named(row.name, row.model)} ${row.sign ? row.sign[2] : ""}`, heads, (row) => [resultRow(row)]) : [el("p", { class: "soft" }, asked.length ? "The evals are only compared with each other: see All numbers." : "No eval was measured.")];
+    const rowsOf = (row) => (row.folded ? foldedRows(row.folded, heads) : [resultRow(row)]);
+    const text = (row) => (row.folded || [row]).map((one) => `${named(one.name, one.model)} ${one.sign ? one.sign[2] : ""}`).join(" ");
+    const tables = rows.length ? longTable(withFolds(resultRows), "suites", text, heads, rowsOf) : [el("p", { class: "soft" }, asked.length ? "The evals are only compared with each other: see All numbers." : "No eval was measured.")];
     into.append(el("div", { class: plots.length ? "beside" : null }, el("div", {}, tables), plots.length ? el("div", {}, plots) : null), ...[skippedBox(), all.length ? nextSteps() : null].filter(Boolean));
   }
 

@@ -60,7 +60,7 @@
     showFilters();
     place = matching.indexOf(open);
     byId("rows").style.height = `${matching.length * ROW_PX}px`;
-    byId("place").textContent = matching.length < all.length ? `${count(matching.length)} of ${count(all.length)} samples` : `${count(all.length)} samples`;
+    byId("place").textContent = `${count(matching.length)}${matching.length < all.length ? ` of ${count(all.length)}` : ""} samples`;
     byId("none").hidden = matching.length > 0;
     showSelection();
     byId("list").scrollTop = Math.max(0, place) * ROW_PX;
@@ -154,8 +154,9 @@
   }
 
   function drawPrinted() {
-    const shown = matching.slice(0, MOST_PRINTED);
-    const rest = matching.length - shown.length;
+    const chosen = filter.text || filter.chosen.size ? matching : [];
+    const shown = chosen.slice(0, MOST_PRINTED);
+    const rest = chosen.length - shown.length;
     byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or open the page.`) : "");
   }
 
