@@ -47,8 +47,10 @@ def test_the_worst_samples_are_listed_first(runs: Any, opened: Any) -> None:
     assert listed(page) == ["s00002", "s00001", "s00003", "s00000"]
     page.get_by_label("Order").select_option("as in the run")
     assert listed(page) == ["s00000", "s00001", "s00002", "s00003"]
-    # A clip that is wrong in two evals of a suite comes again when every other was there.
-    page = opened(runs.page(runs.item(0, "a", [WRONG]), runs.item(1, "b", [WRONG, WRONG]), name="two")).page
+
+
+def test_a_clip_that_is_wrong_in_two_evals_comes_again_after_every_other(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [WRONG]), runs.item(1, "b", [WRONG, WRONG]))).page
     assert listed(page) == ["s00000", "s00001", "s00000"]
 
 
