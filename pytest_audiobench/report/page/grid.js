@@ -1,5 +1,5 @@
   // Perturbations at a glance: a table whose cells are shaded by their value, by perturbation and data set, one metric at a time.
-  const CELL = ["value", "interval", "n", "parseRate", "fewer", "drop", "dropInterval", "p", "against", "at"];
+  const CELL = ["value", "interval", "n", "parseRate", "fewer", "drop", "dropInterval", "p", "against", "at", "eval"];
   const cellOf = (values) => (values === null ? null : Object.fromEntries(CELL.map((name, place) => [name, values[place]])));
   const withoutUnit = (text) => visible(text).replace(/ (%|pp)$/, "");
 
@@ -18,6 +18,7 @@
     const where = [el("strong", {}, visible(perturbation)), ` · ${visible(grid.columns[column])}: `];
     if (cell === null) return [where, `${visible(sheet.metric)} was not measured`];
     return [where, `${visible(sheet.metric)} `, el("strong", {}, visible(cell.value)), cell.interval ? ` [${cell.interval}]` : ", no interval", `, n ${count(cell.n)}, parse rate ${cell.parseRate}`,
+      baselineOf(sheet, cell) ? `; baseline ${visible(baselineOf(sheet, cell).before)}` : "",
       cell.drop ? `; drop from ${visible(cell.against)} ${visible(cell.drop)}${cell.dropInterval ? ` [${cell.dropInterval}]` : ""}, p (Holm) ${cell.p}` : "",
       cell.fewer ? [" ", tag("warn", `! ${visible(cell.fewer)}`)] : ""];
   }
@@ -99,7 +100,7 @@
       const ends = (of, interval) => Object.fromEntries(["lower", "upper"].map((end, place) => [`${of}${end}`, plainNumber(interval.split(" to ")[place] || "")]));
       const numbers = () => grid.rows.flatMap(([perturbation], row) => grid.columns.flatMap((column, number) => {
         const cell = cellOf(sheet.cells[row][number]);
-        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, ...ends("", cell.interval), n: cell.n, parse_rate: plainNumber(cell.parseRate), drop: plainNumber(cell.drop), ...ends("drop_", cell.dropInterval), p_holm: cell.p }];
+        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, ...ends("", cell.interval), ...(data.changes ? { baseline: (baselineOf(sheet, cell) || {}).before_at } : {}), n: cell.n, parse_rate: plainNumber(cell.parseRate), drop: plainNumber(cell.drop), ...ends("drop_", cell.dropInterval), p_holm: cell.p }];
       }));
       legend.replaceChildren(...[scaleSign(sheet), saveMenu(`${sheet.metric} by perturbation and data set`, numbers, place)].filter(Boolean));
       text.replaceChildren("Point at a cell, or go there with Tab and the arrow keys, for its interval, its n and its parse rate.");

@@ -50,8 +50,7 @@
     for (const row of rows) {
       const lines = inTwoLines(row.label, (stacked ? width * 0.66 : left) - 12);
       const lanes = row.marks.filter((mark) => !mark.beside).length;
-      // A label of two lines has as much room as two lanes.
-      const spare = !stacked && lanes < lines.length ? LANE / 2 : 0;
+      const spare = !stacked && lanes < lines.length ? LANE / 4 : 0;
       const beside = stacked ? y + lines.length * LABEL_LINE / 2 : y + 4 + spare + lanes * LANE / 2;
       labels.push({ y: beside, text: lines.join("\n"), full: row.label });
       if (stacked && row.marks.length === 1) written.push({ y: beside, text: row.marks[0].cells[0] });
@@ -93,7 +92,7 @@
         Plot.link(marks.filter((mark) => mark.low !== null && mark.high !== null), { x1: "low", x2: "high", y1: "y", y2: "y", stroke: "color", strokeWidth: 2, title: "about" }),
         Plot.link(marks.filter((mark) => typeof mark.most === "number"), { x1: "most", x2: "most", y1: (mark) => mark.y - 5, y2: (mark) => mark.y + 5, stroke: "color", strokeWidth: 2 }),
         Plot.dot(marks.filter((mark) => mark.at !== null), { x: "at", y: "y", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.hollow ? "var(--ground)" : mark.color), title: "about" }),
-        Plot.text(labels, texts({ frameAnchor: "left", textAnchor: "start", dx: 2 - left, title: "full" }, 400)),
+        Plot.text(labels, texts({ frameAnchor: "left", textAnchor: "start", dx: 2 - left, title: "full", lineHeight: 1.2 }, 400)),
         stacked ? Plot.text(written, texts({ frameAnchor: "right", textAnchor: "end", fontVariant: "tabular-nums" }, 600)) : null,
         columns.map((_, place) => [
           Plot.text(marks, column(place, { text: (mark) => mark.cells[place], fill: (mark) => mark.tones?.[place] || "var(--ink)" })),

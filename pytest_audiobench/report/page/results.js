@@ -71,7 +71,7 @@
     const { verdict } = data;
     byId("heading").append(
       themeButton(),
-      el("h1", {}, listed(data.subjects, 3) || "No model", el("span", { class: "soft" }, ` · ${visible(data.run)}`)),
+      el("h1", {}, breakable(listed(data.subjects, 3) || "No model"), el("span", { class: "soft" }, ` · ${visible(data.run)}`)),
       el("p", { class: `overall ${verdict.tone}`, role: "note" }, el("strong", {}, `${verdict.mark}${sentence(verdict.word)}`), sentence(visible(verdict.counts)), verdict.advice ? ` ${visible(verdict.advice)}` : ""),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)),
       ...alarmBoxes(), runFacts());
