@@ -34,7 +34,7 @@
   function flipsOf(line, change) {
     const text = `${count(line[change])} ${change}`;
     if (!line[change] || line.group || !all.some((one) => one.change === change && one.eval.name === line.eval && one.eval.model === line.model)) return text;
-    return sampleLink({ change, eval: line.eval, model: line.model }, text);
+    return sampleLink({ change }, text, { name: line.eval, model: line.model });
   }
 
   function changeRows(line) {

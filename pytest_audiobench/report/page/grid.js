@@ -111,9 +111,7 @@
       grid.more ? el("p", { class: "small soft" }, `${count(grid.more)} more metrics are in run.json.`) : null);
   }
 
-  const shortList = (names) => `${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
-
   function drawGrids(into) {
     into.append(el("p", { class: "soft" }, "A row for each perturbation, doses from easy to hard, a column for each data set; the stronger the shade the more. An exclamation mark: clearly fewer answers were parsed than under the clean perturbation."));
-    for (const grid of data.grids) into.append(...[data.grids.length > 1 ? el("h3", {}, visible(shortList(grid.suites))) : null, gridBox(grid)].filter(Boolean));
+    for (const grid of data.grids) into.append(...[data.grids.length > 1 ? el("h3", {}, listed(grid.suites, 3)) : null, gridBox(grid)].filter(Boolean));
   }

@@ -3,11 +3,10 @@
 
   // What a number counts, where the page has its samples and their labels are whole.
   function cellSamples(one, row, column, number) {
-    const { name, model } = data.evals[one.item];
     const labels = [one.labels[row], one.columns[column]];
     const isWhole = ![row, column].some((place) => one.folded && place === one.labels.length - 1) && !labels.some((label) => label.endsWith("…"));
-    if (!number || !isWhole || !all.some((sample) => sample.item === one.item)) return count(number);
-    const link = sampleLink({ eval: name, ...(data.several ? { model } : {}), reference: labels[0], parsed: labels[1] }, count(number));
+    if (!number || !isWhole || !evalsOnPage.has(data.evals[one.item])) return count(number);
+    const link = sampleLink({ reference: labels[0], parsed: labels[1] }, count(number), data.evals[one.item]);
     link.setAttribute("aria-label", `${count(number)}: ${labels.map(visible).join(" answered as ")}`);
     return link;
   }

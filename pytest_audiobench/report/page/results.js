@@ -160,9 +160,10 @@
     return el("ul", { class: "next" }, steps, el("li", {}, "One sample in the terminal: ", el("code", {}, `audiobench inspect ${shellWord(visible(data.run))} --clip SAMPLE`)));
   }
 
-  // A link that narrows the samples to what it names.
-  function sampleLink(chosen, text) {
-    const link = el("a", { href: `#${new URLSearchParams(chosen)}` }, text);
+  // A link that narrows the samples to what it names, and to those of an eval where one is given.
+  function sampleLink(chosen, text, one = null) {
+    const own = one ? { eval: one.name, ...(data.several ? { model: one.model } : {}) } : {};
+    const link = el("a", { href: `#${new URLSearchParams({ ...chosen, ...own })}` }, text);
     link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); }));
     return link;
   }
@@ -211,12 +212,11 @@
   const hasFailed = failedEvals.length > 0;
 
   function drawFailed(into) {
-    const withSamples = new Set(all.map((sample) => sample.eval));
     const rowOf = (one) => {
       const checks = one.checks.filter((check) => check.tone !== "good");
       const why = checks.length ? checkList(checks) : one.message ? longText(one.message, "", 240) : one.outcome === "lost" ? "began and never reported" : "";
       return [el("tr", {}, el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim())), el("th", { scope: "row" }, visible(named(one.name, one.model))), el("td", {}, why),
-        el("td", { class: "nowrap" }, withSamples.has(one) ? sampleLink({ eval: one.name, ...(data.several ? { model: one.model } : {}) }, "its samples") : ""))];
+        el("td", { class: "nowrap" }, evalsOnPage.has(one) ? sampleLink({}, "its samples", one) : ""))];
     };
     into.append(...longTable(failedEvals, "evals", evalText, [["Verdict"], ["Eval"], ["Why"], [""]], rowOf));
   }

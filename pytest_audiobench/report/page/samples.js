@@ -9,16 +9,6 @@
   let open = null;
   let place = -1;
 
-  function showFailures(item, failure) {
-    clearFilters();
-    const { name, model } = data.evals[item];
-    for (const [facet, value] of [["failure", failure], ["eval", name], ["model", model]]) {
-      if (!facets.find((one) => one.name === facet).hidden) choose(facet, value);
-    }
-    select();
-    byId("samples").scrollIntoView();
-  }
-
   const short = (text) => visible(plainText(text).slice(0, 160)).replace(/\s+/g, " ");
 
   function snippet(sample) {
