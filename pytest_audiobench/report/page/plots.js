@@ -24,14 +24,15 @@
     return `${text.slice(0, length)}…`;
   }
 
-  // A label in two lines where one is too short for it: broken between its parts, and in a part only where that is too long.
-  const LABEL_PARTS = /(?<=[ _/,])(?![↑↓])|(?=[[(])/;
-  function inTwoLines(text, width) {
-    if (textWidth(text) <= width) return [text];
-    const parts = text.split(LABEL_PARTS);
-    let first = parts.length > 1 ? parts.shift() : "";
-    while (parts.length > 1 && textWidth(first + parts[0]) <= width) first += parts.shift();
-    return first && textWidth(first) <= width ? [first.trimEnd(), shortened(parts.join("").trimStart(), width)] : [shortened(text, width)];
+  // A label in as many lines as it needs, three at most: broken between its words where these fit, else between their parts.
+  const LABEL_PARTS = [/(?<= )(?![↑↓])/, /(?<=[ _/,])(?![↑↓])|(?=[[(])/];
+  function wrapped(text, width) {
+    const fits = (line) => textWidth(line) <= width;
+    const ways = LABEL_PARTS.map((between) => text.split(between).reduce((lines, part) => {
+      if (lines.length === 3 || fits(lines.at(-1) + part)) return [...lines.slice(0, -1), lines.at(-1) + part];
+      return [...lines, part];
+    }, [""]).filter(Boolean));
+    return (ways.find((lines) => lines.every(fits)) || ways.at(-1)).map((line) => shortened(line.trimEnd(), width));
   }
 
   // `rows` are {label, marks}, a mark {at, low, high, most, limit, chance, color, symbol, hollow, cells, about, beside}; `heads` name the cells.
@@ -48,9 +49,9 @@
     const written = [];
     let y = 0;
     for (const row of rows) {
-      const lines = inTwoLines(row.label, (stacked ? width * 0.66 : left) - 12);
+      const lines = wrapped(row.label, (stacked ? width * 0.66 : left) - 12);
       const lanes = row.marks.filter((mark) => !mark.beside).length;
-      const spare = !stacked && lanes < lines.length ? LANE / 4 : 0;
+      const spare = stacked ? 0 : Math.max(0, lines.length * LABEL_LINE - 8 - lanes * LANE) / 2;
       const beside = stacked ? y + lines.length * LABEL_LINE / 2 : y + 4 + spare + lanes * LANE / 2;
       labels.push({ y: beside, text: lines.join("\n"), full: row.label });
       if (stacked && row.marks.length === 1) written.push({ y: beside, text: row.marks[0].cells[0] });
