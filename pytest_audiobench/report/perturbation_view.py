@@ -27,6 +27,7 @@ class Row:
     label: str
     """Its dose on a curve, else its name."""
     perturbation: str
+    eval: str
     dose: float | None
     value: str
     interval: str
@@ -278,6 +279,7 @@ class Rows:
         return Row(
             label=label,
             perturbation=point.perturbation,
+            eval=point.eval,
             dose=point.dose,
             value=value_text(point.value, unit),
             interval=interval_text(point, unit),

@@ -127,7 +127,7 @@ def test_a_button_shows_a_class_among_the_samples(runs: Any, opened: Any) -> Non
     page = opened(runs.page(*items))
     page.choose("Answer", "unparsed")
     page.page.locator("#failures details").last.locator("summary").first.click()
-    page.page.get_by_role("button", name="Show the 2 among the samples").click()
+    page.page.get_by_role("link", name="Show the 2 among the samples").click()
     assert page.answers() == ["b b b b b"] * 2
     assert page.page.get_by_label("Eval", exact=True).evaluate("one => one.selectedOptions[0].textContent") == "b (2)"
     assert page.page.locator(".chip[aria-pressed=true]").all_inner_texts() == ["loop 2"]

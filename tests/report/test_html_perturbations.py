@@ -55,6 +55,19 @@ def test_a_curve_is_drawn_from_easy_to_hard_with_its_interval_and_the_clean_line
     assert page.complaints == []
 
 
+def test_where_the_points_were_compared_with_a_baseline_it_is_drawn_beside_them(runs: Any, opened: Any) -> None:
+    line = runs.regression("regressed", 0.1)
+    items = runs.ladder((22, 14, 5), regressions=[line])
+    page = opened(runs.page(*items, baseline=runs.baseline, exit_status=1))
+    score = drawing(page)
+    assert score.locator("g.baseline path").count() == 2
+    assert score.locator("title", has_text="baseline 80").count() == 3
+    assert page.page.locator("#perturbations .legend.kinds").first.inner_text().endswith("◇ baseline")
+    page.page.locator("table.grid td").last.focus()
+    assert "; baseline 80.0 %; drop from clean" in page.page.locator("#grid .cell-text").inner_text()
+    assert page.complaints == []
+
+
 def test_what_was_answered_falls_beside_a_score_that_refusals_hold_up(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
     score = drawing(page)

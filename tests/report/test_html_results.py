@@ -103,6 +103,28 @@ def test_what_is_pooled_has_its_baseline_and_drop_and_the_title_the_run(compared
     assert shown.complaints == []
 
 
+def test_evals_that_did_not_fail_are_counted_and_open(runs: Any, opened: Any) -> None:
+    answers = [RIGHT, WRONG]
+    lines = [runs.regression("regressed" if n == 5 else "pass", 0.05, pairs=2) for n in range(17)]
+    long = "transcription_of_digits[white-10dB]"
+    items = [runs.item(n, long if n == 5 else f"e{n}", answers, regressions=[line]) for n, line in enumerate(lines)]
+    shown = opened(runs.page(*items, baseline=runs.baseline, exit_status=1), folded=True)
+    table = shown.page.locator("#results tbody")
+    assert [text.split()[0] for text in table.locator("tr").all_inner_texts()] == ["sakura", long, "16"]
+    # Its label in the plot is whole, in several lines.
+    shown.page.locator("#results svg[role=img] text:has(title)", has_text=long).wait_for()
+    assert shown.page.locator("#results svg[role=img]").text_content().count("[white-10dB] ↑") == 2
+    button = table.get_by_role("button", name="16 more: pass", exact=True)
+    button.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    opened_rows = table.locator("tr").all_inner_texts()[3:]
+    assert [text.split()[0] for text in opened_rows] == [f"e{n}" for n in range(17) if n != 5]
+    assert all("25 %" in text for text in opened_rows)
+    button.press("Enter")
+    assert table.locator("tr").count() == 3
+    assert shown.complaints == []
+
+
 def test_samples_that_models_answered_with_another_outcome_can_be_chosen(runs: Any, opened: Any) -> None:
     only_letter = ("B", "parsed", False)
     items = [

@@ -157,6 +157,13 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
     assert row.locator("th[scope=row]").inner_text() == "cat"
     assert row.locator("td").all_inner_texts() == ["9", "0", "2", "0", "1", "12", "75.0 %"]
     assert row.locator("td").nth(2).get_attribute("title") == "cat answered as dog: 2 of 12"
+    for name, label in (("2: cat answered as dog", "dog (2)"), ("1: cat answered as (unparsed)", "(unparsed) (1)")):
+        table.get_by_role("link", name=name).press("Enter")
+        page.page.locator("#place", has_text=f"{name[0]} of 12 samples").wait_for()
+        assert page.page.get_by_label("Parsed as").locator("option:checked").inner_text() == label
+    page.page.wait_for_url("**parsed=%28unparsed%29**")
+    page.page.reload()
+    page.page.locator("#place", has_text="1 of 12 samples").wait_for()
     assert page.complaints == []
 
 
@@ -206,12 +213,18 @@ def test_the_theme_can_be_chosen_where_nothing_may_be_stored(runs: Any, opened: 
     assert page.complaints == []
 
 
-def test_on_paper_there_are_plots_and_no_controls(runs: Any, opened: Any) -> None:
-    items = [runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG]) for n in range(2)]
-    page = opened(runs.page(*items))
-    drawn(page, "#scores")
+def test_on_paper_there_are_the_results_and_open_parts_and_no_controls(runs: Any, opened: Any) -> None:
+    items = [labelled(runs, ["cat"] * 9 + ["dog"] * 3), runs.item(1, "eval-1", [RIGHT] * 3 + [WRONG])]
+    page = opened(runs.page(*items), folded=True)
+    page.page.locator("#labels summary").first.click()
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.page.emulate_media(media="print", color_scheme="dark")
-    assert page.page.locator("#scores svg[role=img]").is_visible()
+    assert page.page.locator("#results svg[role=img]").is_visible()
+    assert page.page.locator("main > section:visible").evaluate_all("(all) => all.map((one) => one.id)") == [
+        "results",
+        "labels",
+    ]
+    assert not page.page.locator("#verdicts h2, #samples h2").first.is_visible()
     assert not page.page.get_by_role("button", name=re.compile("Theme")).is_visible()
     assert not page.page.locator("#contents").is_visible()
     assert page.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
@@ -228,8 +241,8 @@ def test_the_keyboard_reaches_results_and_every_section(runs: Any, opened: Any) 
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
     links = page.get_by_role("navigation", name="On this page").get_by_role("link")
-    assert links.all_inner_texts() == ["Results", "All numbers", "Samples"]
-    links.nth(1).press("Enter")
+    assert links.all_inner_texts() == ["All numbers", "Samples"]
+    links.first.press("Enter")
     assert page.get_by_role("rowheader", name="eval-1").last.is_visible()
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.tagName[1]))")
     assert levels[0] == 1

@@ -101,15 +101,16 @@ def test_a_link_leads_to_a_box_that_the_list_did_not_hold(many: Path, opened: An
     assert "loop" in box.inner_text()
 
 
-def test_a_print_has_every_eval_and_the_page_is_short_again_after_it(many: Path, opened: Any) -> None:
-    page = opened(many).page
+def test_a_print_has_every_suite_and_the_page_is_short_again_after_it(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(*(runs.item(n, f"eval-{n:03}", [RIGHT, WRONG], suite=f"s{n}") for n in range(MANY)))).page
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert len(set(names(page, "#verdicts"))) == MANY
-    assert not page.locator("#verdicts .finder").is_visible()
+    assert len(set(names(page, "#results table"))) == MANY
+    assert len(set(names(page, "#verdicts"))) == 60
+    assert not page.locator("#results .finder").is_visible()
     page.emulate_media(media="screen")
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert len(set(names(page, "#verdicts"))) == 60
+    assert len(set(names(page, "#results table"))) == 60
 
 
 def test_a_short_list_has_no_search(runs: Any, opened: Any) -> None:

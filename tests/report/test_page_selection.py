@@ -16,7 +16,7 @@ from pytest_audiobench import manifest
 from pytest_audiobench.datasets.places import Places
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
-REFUSED, LOOP = ("I cannot", "refused", False), ("=b b b", "unparsed", False)
+REFUSED, LOOP = ("-5", "refused", False), ("=b b b", "unparsed", False)
 
 
 def saved(page: Any, button: Any) -> str:
@@ -49,6 +49,11 @@ def test_the_worst_samples_are_listed_first(runs: Any, opened: Any) -> None:
     assert listed(page) == ["s00000", "s00001", "s00002", "s00003"]
 
 
+def test_a_clip_that_is_wrong_in_two_evals_comes_again_after_every_other(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [WRONG]), runs.item(1, "b", [WRONG, WRONG]))).page
+    assert listed(page) == ["s00000", "s00001", "s00000"]
+
+
 def test_any_metadata_field_is_a_filter_and_part_of_the_address(runs: Any, opened: Any) -> None:
     page = opened(two_evals(runs)).page
     field = page.get_by_label("More metadata")
@@ -76,14 +81,14 @@ def test_what_is_filtered_is_saved_as_a_table_that_no_spreadsheet_runs(runs: Any
     shown.choose("Answer", "unparsed")
     page = shown.page
     page.get_by_text("Export the selection").click()
-    rows = list(csv.DictReader(io.StringIO(saved(page, page.get_by_role("button", name="CSV of what is shown")))))
+    rows = list(csv.DictReader(io.StringIO(saved(page, page.get_by_role("button", name="CSV of these 4 samples")))))
     assert [(row["eval"], row["id"], row["status"], row["metadata.take"]) for row in rows] == [
         ("eval-0", "s00001", "refused", "t1"),
         ("eval-0", "s00003", "unparsed", "t3"),
         ("eval-1", "s00001", "refused", "t1"),
         ("eval-1", "s00003", "unparsed", "t3"),
     ]
-    assert rows[1]["answer"] == "'=b b b"
+    assert [row["answer"] for row in rows[:2]] == ["-5", "'=b b b"]
     assert shown.complaints == []
 
 
@@ -121,7 +126,7 @@ def test_a_heat_map_and_a_confusion_matrix_can_be_saved_too(runs: Any, opened: A
     page = shown.page
     page.locator("#labels .body > div > details > summary").last.click()
     for part, text, row in (
-        ("#grid", "95.8", {"perturbation": "clean", "value": "95.8333", "n": "24"}),
+        ("#grid", "95.8", {"perturbation": "clean", "value": "95.8333", "n": "24", "parse_rate": "100.0"}),
         ("#labels", "hen", {"true label": "cat", "cat": "9", "dog": "3"}),
     ):
         menu = page.locator(f"{part} .menu").last
@@ -134,6 +139,7 @@ def test_a_heat_map_and_a_confusion_matrix_can_be_saved_too(runs: Any, opened: A
         menu.locator("summary").click()
         rows = list(csv.DictReader(io.StringIO(saved(page, menu.get_by_role("button", name="CSV")))))
         assert any(row.items() <= one.items() for one in rows)
+        assert not any("−" in text or text.endswith((" %", " pp")) for one in rows for text in one.values())
     assert shown.complaints == []
 
 

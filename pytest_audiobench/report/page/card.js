@@ -68,7 +68,7 @@
     const many = names.length > 3;
     return el("div", {}, el("strong", { title: many ? visible(names.join(", ")) : null }, visible(many ? `${names[0]} and ${names.length - 1} more` : names.join(", "))),
       ` ${statusText(kind.status)}`, value === null ? null : [": ", longText(value, "inline")],
-      scores === null ? (kind.status === "error" ? null : el("span", { class: "soft" }, " (skipped)")) : scores ? el("span", { class: "soft" }, ` ${visible(scores)}`) : null);
+      scores === null ? (kind.status === "error" ? null : el("span", { class: "soft" }, " (skipped)")) : scores ? [" ", el("span", { class: "soft nowrap" }, visible(scores))] : null);
   }
 
   // Words that are missing are struck through, inserted ones underlined: the colours only repeat it.

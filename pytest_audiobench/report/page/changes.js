@@ -34,9 +34,7 @@
   function flipsOf(line, change) {
     const text = `${count(line[change])} ${change}`;
     if (!line[change] || line.group || !all.some((one) => one.change === change && one.eval.name === line.eval && one.eval.model === line.model)) return text;
-    const link = el("a", { href: `#${new URLSearchParams({ change, eval: line.eval, model: line.model })}` }, text);
-    link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); }));
-    return link;
+    return sampleLink({ change }, text, { name: line.eval, model: line.model });
   }
 
   function changeRows(line) {

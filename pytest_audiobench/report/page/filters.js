@@ -15,6 +15,25 @@
     return scorer.status === "parsed" ? found : [...found, "unparsed"];
   }
 
+  // The label of its list that a text is, as the confusion matrix counts it: blind to case, and to punctuation at its ends.
+  const EDGES = /^[\s"'“”‘’.,;:!?。()[\]{}]+|[\s"'“”‘’.,;:!?。()[\]{}]+$/g;
+  const tidied = (text) => text.normalize("NFKC").toLowerCase().replace(EDGES, "").replace(/\s+/g, " ");
+  function labelOf(sample, text) {
+    const choices = sample.choices.map(plainText);
+    return choices.includes(text) ? text : choices.find((one) => tidied(one) === tidied(text));
+  }
+
+  function parsedLabels(sample) {
+    const scorer = scorerOf(sample);
+    if (!scorer || !sample.choices.length || sample.error !== null) return [];
+    const { value } = sample.results[sample.scorers.indexOf(scorer)];
+    if (value === null) return ["(unparsed)"];
+    const text = plainText(value);
+    const isLetter = scorer.numbers.some((number) => sample.eval.blocks.some((block) => block.scorer === sample.eval.scorers[number] && block.signature.startsWith("mcq:")));
+    const letter = isLetter && text.length === 1 ? sample.choices[text.charCodeAt(0) - 65] : undefined;
+    return [(isLetter ? letter && plainText(letter) : labelOf(sample, text)) ?? "(other)"];
+  }
+
   const hasBaseline = all.some((sample) => sample.change);
   const fields = [...new Set(data.samples.groups.flatMap((group) => Object.keys(group)))];
   const facets = [
@@ -28,7 +47,8 @@
     { name: "suite", label: "Suite", of: (sample) => [sample.eval.suite], list: true },
     { name: "eval", label: "Eval", of: (sample) => [sample.eval.name], list: true },
     { name: "model", label: "Model", of: (sample) => [sample.eval.model], list: true },
-    { name: "reference", label: "Reference", of: (sample) => (plainText(sample.reference) ? [plainText(sample.reference)] : []), list: true, isLate: true },
+    { name: "reference", label: "Reference", of: (sample) => (plainText(sample.reference) ? [labelOf(sample, plainText(sample.reference)) ?? plainText(sample.reference)] : []), list: true, isLate: true },
+    { name: "parsed", label: "Parsed as", of: parsedLabels, list: true, isLate: true, hidden: !data.labels.length },
     { name: "perturbation", label: "Perturbation", of: (sample) => (sample.eval.perturbation ? [sample.eval.perturbation] : []), list: true },
     ...fields.map((field, number) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true, later: number >= MOST_GROUPS })),
   ];
@@ -37,11 +57,19 @@
     for (const sample of all) for (const value of facet.of(sample)) found.set(value, (found.get(value) || 0) + 1);
     facet.isLate = false;
     facet.values = facet.always ? facet.order : facet.order ? facet.order.filter((value) => found.has(value)) : [...found.keys()].slice(0, MOST_VALUES);
-    if (facet.name === "reference") facet.values.sort();
+    if (facet.name === "reference" || facet.name === "parsed") facet.values.sort();
     facet.counts = found;
     facet.hidden = !facet.always && (facet.hidden || facet.values.length < (facet.list ? 2 : 1));
   }
   for (const facet of facets) if (!facet.isLate) fillFacet(facet);
+  // Of filters that show the same values the first is enough; an address may name the others.
+  const seen = new Set();
+  for (const facet of facets.filter((one) => one.list && !one.hidden && !one.isLate)) {
+    const shown = JSON.stringify([...facet.counts].sort());
+    facet.isTwin = seen.has(shown);
+    facet.later ||= facet.isTwin;
+    seen.add(shown);
+  }
 
   // Every other metadata field: their values lie with what the cards show, which is read when a reader first asks for them.
   const METADATA = "metadata.";
@@ -70,7 +98,7 @@
 
   function metadataPicker() {
     const pick = el("select", { id: "metadata" }, el("option", { value: "" }, "choose a field"));
-    const fill = () => { if (pick.options.length === 1) pick.append(...[...facets.filter((one) => one.later && !one.hidden).map((one) => one.label), ...metadataFields()].map((name) => el("option", { value: name }, visible(name).slice(0, 80)))); };
+    const fill = () => { if (pick.options.length === 1) pick.append(...[...facets.filter((one) => one.later && !one.hidden && !one.isTwin).map((one) => one.label), ...metadataFields()].map((name) => el("option", { value: name }, visible(name).slice(0, 80)))); };
     for (const event of ["focus", "pointerdown"]) pick.addEventListener(event, fill);
     pick.addEventListener("change", () => { if (pick.value) addMetadata(pick.value); pick.value = ""; select(); });
     return labelled("More metadata", pick);
@@ -100,7 +128,8 @@
     else if (filter.order !== IN_RUN) matching = fromWorst(matching);
   }
 
-  // What was right in the baseline and is not, what else became worse, what is wrong, what has no value, then the lowest scores; equals stay in the run's order.
+  // What was right in the baseline and is not, what else became worse, what is wrong, what has no value, then the lowest scores; in each of these
+  // every clip once before one comes again; equals stay in the run's order.
   function fromWorst(samples) {
     const scoresOf = [...data.samples.orders.keys()].filter((number) => data.samples.orders[number].startsWith("worst "));
     const keys = new Map(samples.map((sample) => {
@@ -109,10 +138,19 @@
       const kind = sample.isLost ? -1 : sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
       return [sample, [kind, score]];
     }));
-    return [...samples].sort((one, other) => {
+    const scored = [...samples].sort((one, other) => {
       const [[kind, score], [otherKind, otherScore]] = [keys.get(one), keys.get(other)];
       return kind - otherKind || (score === otherScore ? 0 : score - otherScore);
     });
+    // What a clip gave under several perturbations would fill the list: it comes again when every other clip was there.
+    const times = new Map();
+    for (const sample of scored) {
+      const [kind] = keys.get(sample);
+      const clip = JSON.stringify([kind, sample.eval.suite, sample.eval.model, sample.id]);
+      times.set(clip, (times.get(clip) || 0) + 1);
+      keys.set(sample, [kind, times.get(clip)]);
+    }
+    return scored.sort((one, other) => keys.get(one)[0] - keys.get(other)[0] || keys.get(one)[1] - keys.get(other)[1]);
   }
 
   // What has no such number comes last; equals stay in the run's order.
@@ -157,7 +195,7 @@
     const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
     const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
     const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "headline scorer"), scorers.map((name) => el("option", { value: name }, visible(name))));
-    const order = el("select", { id: "order" }, el("option", { value: "" }, "worst first"), el("option", { value: IN_RUN }, IN_RUN), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));
+    const order = el("select", { id: "order" }, el("option", { value: "" }, "worst first, repeats of a clip later"), el("option", { value: IN_RUN }, IN_RUN), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));
     const clear = el("button", { type: "button", id: "clear" }, "Clear filters");
     // On a narrow page the filters wait behind this button.
     const more = el("button", { type: "button", id: "more-filters", "aria-expanded": "false", "aria-controls": "facets" }, "More filters");
@@ -230,6 +268,14 @@
     return found;
   }
 
+  // A list shows some of its values; an address may name any.
+  function hasValue(facet, value) {
+    if (facet.values.includes(value)) return true;
+    const isRare = value !== null && facet.list && all.some((sample) => facet.of(sample).includes(value));
+    if (isRare) facet.values.push(value);
+    return isRare;
+  }
+
   // Returns what the address says of a sample: undefined for nothing, null for one that the page does not hold.
   function readAddress() {
     const found = new URLSearchParams(location.hash.slice(1));
@@ -240,7 +286,7 @@
     if ([IN_RUN, ...data.samples.orders].includes(found.get("order"))) filter.order = found.get("order");
     for (const facet of facets) {
       if (facet.isLate && found.has(facet.name)) fillFacet(facet), facet.hidden = false;
-      if (!facet.hidden && !facet.isLate && facet.values.includes(found.get(facet.name))) showLater(facet), filter.chosen.set(facet.name, found.get(facet.name));
+      if (!facet.hidden && !facet.isLate && hasValue(facet, found.get(facet.name))) showLater(facet), filter.chosen.set(facet.name, found.get(facet.name));
     }
     if (!found.has("sample")) return undefined;
     const is = (name, value) => !found.has(name) || found.get(name) === String(value);

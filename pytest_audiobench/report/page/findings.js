@@ -4,7 +4,7 @@
   function findingPlot(one) {
     const rows = one.rows.map((row) => ({
       label: visible(row.part),
-      marks: HALVES.map((half, number) => ({ ...look(number), at: row[half].at, low: row[half].low, high: row[half].high, hollow: row.status !== "validated",
+      marks: HALVES.map((half, number) => ({ series: half, ...look(number), at: row[half].at, low: row[half].low, high: row[half].high, hollow: row.status !== "validated",
         cells: [row[half].uplift, row[half].interval || "–", number ? row.status : ""],
         about: `${visible(row.part)}, ${half}: ${row[half].uplift} pp (${row[half].interval || "no interval"})\n${visible(row.why)}` })),
     }));

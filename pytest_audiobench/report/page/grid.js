@@ -1,5 +1,5 @@
   // Perturbations at a glance: a table whose cells are shaded by their value, by perturbation and data set, one metric at a time.
-  const CELL = ["value", "interval", "n", "parseRate", "fewer", "drop", "dropInterval", "p", "against", "at"];
+  const CELL = ["value", "interval", "n", "parseRate", "fewer", "drop", "dropInterval", "p", "against", "at", "eval"];
   const cellOf = (values) => (values === null ? null : Object.fromEntries(CELL.map((name, place) => [name, values[place]])));
   const withoutUnit = (text) => visible(text).replace(/ (%|pp)$/, "");
 
@@ -18,12 +18,13 @@
     const where = [el("strong", {}, visible(perturbation)), ` · ${visible(grid.columns[column])}: `];
     if (cell === null) return [where, `${visible(sheet.metric)} was not measured`];
     return [where, `${visible(sheet.metric)} `, el("strong", {}, visible(cell.value)), cell.interval ? ` [${cell.interval}]` : ", no interval", `, n ${count(cell.n)}, parse rate ${cell.parseRate}`,
+      baselineOf(sheet, cell) ? `; baseline ${visible(baselineOf(sheet, cell).before)}` : "",
       cell.drop ? `; drop from ${visible(cell.against)} ${visible(cell.drop)}${cell.dropInterval ? ` [${cell.dropInterval}]` : ""}, p (Holm) ${cell.p}` : "",
       cell.fewer ? [" ", tag("warn", `! ${visible(cell.fewer)}`)] : ""];
   }
 
   function gridTable(grid, sheet, tell) {
-    const head = el("tr", {}, el("th", { scope: "col" }, "perturbation"), grid.columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, visible(name)))));
+    const head = el("tr", {}, el("th", { scope: "col" }, "perturbation"), grid.columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, breakable(name)))));
     const body = el("tbody");
     const heads = grid.rows.map(([, family, unit]) => (unit ? `${visible(family)}, ${visible(unit)}` : visible(family)));
     for (const [number, [perturbation, , , label]] of grid.rows.entries()) {
@@ -38,6 +39,7 @@
     }
     const name = `${visible(sheet.metric)} by perturbation and data set; arrow keys move from cell to cell`;
     const box = el("table", { class: "grid", role: "grid", "aria-label": name }, el("thead", {}, head), body);
+    box.style.setProperty("--columns", grid.columns.length);
     walk(box, tell);
     return box;
   }
@@ -95,9 +97,10 @@
       }
       const tell = ({ dataset }) => { if (dataset.row !== undefined) text.replaceChildren(...filled(el("span"), {}, cellText(grid, sheet, Number(dataset.row), Number(dataset.column))).childNodes); };
       place.replaceChildren(scrolling(gridTable(grid, sheet, tell)));
+      const ends = (of, interval) => Object.fromEntries(["lower", "upper"].map((end, place) => [`${of}${end}`, plainNumber(interval.split(" to ")[place] || "")]));
       const numbers = () => grid.rows.flatMap(([perturbation], row) => grid.columns.flatMap((column, number) => {
         const cell = cellOf(sheet.cells[row][number]);
-        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, interval: cell.interval, n: cell.n, parse_rate: cell.parseRate, drop: cell.drop.replace(/^\+/, ""), drop_interval: cell.dropInterval.replace(/^\+/, ""), p_holm: cell.p }];
+        return cell === null ? [] : [{ perturbation, data_set: column, metric: sheet.metric, model: sheet.model, value: cell.at, ...ends("", cell.interval), ...(data.changes ? { baseline: (baselineOf(sheet, cell) || {}).before_at } : {}), n: cell.n, parse_rate: plainNumber(cell.parseRate), drop: plainNumber(cell.drop), ...ends("drop_", cell.dropInterval), p_holm: cell.p }];
       }));
       legend.replaceChildren(...[scaleSign(sheet), saveMenu(`${sheet.metric} by perturbation and data set`, numbers, place)].filter(Boolean));
       text.replaceChildren("Point at a cell, or go there with Tab and the arrow keys, for its interval, its n and its parse rate.");
@@ -108,9 +111,7 @@
       grid.more ? el("p", { class: "small soft" }, `${count(grid.more)} more metrics are in run.json.`) : null);
   }
 
-  const shortList = (names) => `${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
-
   function drawGrids(into) {
     into.append(el("p", { class: "soft" }, "A row for each perturbation, doses from easy to hard, a column for each data set; the stronger the shade the more. An exclamation mark: clearly fewer answers were parsed than under the clean perturbation."));
-    for (const grid of data.grids) into.append(...[data.grids.length > 1 ? el("h3", {}, visible(shortList(grid.suites))) : null, gridBox(grid)].filter(Boolean));
+    for (const grid of data.grids) into.append(...[data.grids.length > 1 ? el("h3", {}, listed(grid.suites, 3)) : null, gridBox(grid)].filter(Boolean));
   }

@@ -53,7 +53,7 @@ _MOST_CELLS = 30_000
 """Cells of the grids of perturbations, of which each is some hundred bytes; the leading metrics' come first."""
 _MOST_PLAIN = 2_000_000
 """Characters of the page's data that stand there as JSON; of many evals it is deflated, to a quarter or less."""
-_OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at")
+_OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at", "eval")
 _OF_SHEET = ("model", "metric", "scorer", "unit", "low", "high")
 
 

@@ -1,4 +1,4 @@
-  // Lists of evals: of many the document holds some. A search finds the others, a button and a print have them all.
+  // Lists of evals: of many the document holds some. A search finds the others, a button has them all, and paper those of results and failures.
   const MOST_LISTED = 60;
   const finders = [];
 
@@ -27,7 +27,7 @@
     let waiting = 0;
     search.addEventListener("input", () => { clearTimeout(waiting); first = null; waiting = setTimeout(again, 120); });
     all.addEventListener("click", () => { isWhole = true; again(); });
-    window.addEventListener("beforeprint", () => { if (!search.value.trim()) draw(Infinity); });
+    window.addEventListener("beforeprint", () => { if (!search.value.trim() && !into.closest("details")) draw(Infinity); });
     window.addEventListener("afterprint", again);
     finders.push((thing) => {
       if (things.includes(thing)) { first = thing; again(); }

@@ -12,8 +12,9 @@
     return link;
   }
 
-  // A signature may be broken after each of its fields, and only there while there is room.
-  const breakable = (signature) => visible(signature).split(/(?<=\|)/).map((field) => [field, el("wbr")]);
+  // A name or a signature may be broken after each of its parts, and only there while there is room.
+  const NAME_PARTS = /(?<=[|_/,([])|(?=[[(])/;
+  const breakable = (name) => visible(name).split(NAME_PARTS).map((part) => [part, el("wbr")]);
 
   function checkList(checks) {
     return el("ul", {}, checks.map((check) => el("li", {},

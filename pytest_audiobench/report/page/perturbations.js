@@ -19,6 +19,12 @@
     return names.size && names.size < 4 ? `Drop from ${[...names].map(visible).join(" or ")}` : "Drop";
   };
 
+  // The regression line of a point's eval, which has the baseline's value; undefined where there is none.
+  const lineKey = (...names) => JSON.stringify(names);
+  const baselines = new Map((data.changes ? data.changes.lines : []).filter((line) => !line.group && line.before_at !== null).map((line) => [lineKey(line.eval, line.model, line.metric, line.scorer), line]));
+  const baselineOf = (owner, point) => baselines.get(lineKey(point.eval, owner.model, owner.metric, owner.scorer));
+  const hasBaselineOf = (owner) => owner.rows.some((row) => baselineOf(owner, row));
+
   // Each run of points that have intervals is one band; the drawing's own scales say where it lies.
   function bands(drawing, lines) {
     const [x, y] = ["x", "y"].map((name) => drawing.scale(name).apply);
@@ -36,7 +42,7 @@
   const PARSE_RATE_DASH = "1 4";
   const CLEAN_DASH = "7 4";
   const segmentsOf = (lines, place) => lines.flatMap(({ marks, color }) => {
-    const known = marks.filter((mark) => mark[place] !== null);
+    const known = marks.filter((mark) => typeof mark[place] === "number");
     return known.slice(1).map((mark, number) => ({ x1: known[number].x, y1: known[number][place], x2: mark.x, y2: mark[place], color }));
   });
   const ends4 = { x1: "x1", x2: "x2", y1: "y1", y2: "y2", stroke: "color" };
@@ -66,6 +72,8 @@
         cleans.length ? Plot.text(cleans.slice(0, 1), { x: () => ends[1], y: "clean", text: () => "clean", dy: -8, textAnchor: "end", fill: "var(--soft)", fontSize: 11, stroke: "var(--ground)", strokeWidth: 4 }) : null,
         parsed.length ? Plot.link(segmentsOf(lines, "parseRate"), { ...ends4, strokeWidth: 1.75, strokeLinecap: "round", strokeDasharray: PARSE_RATE_DASH, className: "parse-rate" }) : null,
         parsed.length ? Plot.dot(parsed, { x: "x", y: "parseRate", r: (mark) => (mark.fewer ? 4 : 2.5), symbol: (mark) => (mark.fewer ? "times" : "circle"), stroke: "color", strokeWidth: (mark) => (mark.fewer ? 2 : 1.25), fill: "var(--ground)", title: "about", className: "parse-rate-signs" }) : null,
+        Plot.link(segmentsOf(lines, "before"), { ...ends4, strokeWidth: 1.5, strokeOpacity: 0.5, className: "baseline" }),
+        Plot.dot(every.filter((mark) => typeof mark.before === "number"), { x: "x", y: "before", r: 4, symbol: "diamond", stroke: "color", fill: "var(--ground)", title: (mark) => `baseline ${Number(mark.before.toFixed(1))}` }),
         Plot.link(segmentsOf(lines, "at"), { ...ends4, strokeWidth: 2 }),
         Plot.dot(marks, { x: "x", y: "at", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.low === null ? "var(--ground)" : mark.color), title: "about" }),
       ],
@@ -87,7 +95,7 @@
   function curvePictures(own, width) {
     const [{ metric, family, unit, dose_unit: doseUnit, harder }] = own;
     const doses = [...new Set(own.flatMap((curve) => curve.rows.map((row) => row.dose)))].sort((one, other) => one - other);
-    const known = own.flatMap((curve) => [...curve.rows, ...(curve.clean ? [curve.clean] : [])].flatMap((row) => [row.at, row.low, row.high])).filter((value) => value !== null);
+    const known = own.flatMap((curve) => [...curve.rows, ...(curve.clean ? [curve.clean] : [])].flatMap((row) => [row.at, row.low, row.high, (baselineOf(curve, row) || {}).before_at])).filter((value) => typeof value === "number");
     let [from, to] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
     // Shares stand on one scale with the parse rate; what has another unit, above a drawing of that rate.
     const isShare = unit === "%";
@@ -95,7 +103,7 @@
     if (from === to) to = from + 1;
     const shared = { doses, harder };
     const axis = [visible(doseUnit) || "dose", harder ? " (harder to the right)" : ""].join("");
-    const score = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.at, low: row.low, high: row.high, parseRate: isShare ? row.parse_rate_at : null } : { clean: curve.clean && curve.clean.at })),
+    const score = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.at, low: row.low, high: row.high, before: (baselineOf(curve, row) || {}).before_at, parseRate: isShare ? row.parse_rate_at : null } : { clean: curve.clean && curve.clean.at })),
       height: CURVE_SIZES.score, label: axis, unit: unit ? `${visible(metric)}, ${visible(unit)}` : visible(metric), from, to,
       name: `${visible(metric)}${isShare ? " and parse rate" : ""} by ${visible(family)}; the table below holds the numbers` }, width);
     if (isShare) return [score];
@@ -146,7 +154,7 @@
     const color = own.length > 1 ? undefined : look(models.indexOf(own[0].model)).color;
     const signs = [[null, 2, visible(metric)], unit === "%" ? [PARSE_RATE_DASH, 1.75, "parse rate"] : null,
       own.some((one) => one.clean) ? [CLEAN_DASH, 1.5, "clean perturbation"] : null].filter(Boolean);
-    return [el("ul", { class: "legend kinds" }, signs.map(([dash, width, text]) => el("li", {}, lineSign(dash, width, color), " ", text))),
+    return [el("ul", { class: "legend kinds" }, signs.map(([dash, width, text]) => el("li", {}, lineSign(dash, width, color), " ", text)), own.some(hasBaselineOf) ? el("li", {}, "◇ baseline") : null),
       own.length > 1 ? el("ul", { class: "legend models" }, own.map((one) => el("li", {}, sign(look(models.indexOf(one.model))), " ", visible(one.model)))) : null];
   }
 
@@ -162,7 +170,7 @@
   function curveBox(own) {
     const [first] = own;
     const rows = () => own.flatMap((one) => [...(one.clean ? [{ ...one.clean, dose: "" }] : []), ...one.rows].map((row) => ({ model: one.model, metric: one.metric, family: one.family, dose: row.dose, dose_unit: one.dose_unit, unit: one.unit,
-      value: row.at, lower: row.low, upper: row.high, n: row.n, parse_rate: row.parse_rate_at })));
+      value: row.at, lower: row.low, upper: row.high, ...(data.changes ? { baseline: (baselineOf(one, row) || {}).before_at } : {}), n: row.n, parse_rate: row.parse_rate_at })));
     const picture = drawnFigure([el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), perturbationOwner(first)],
       { name: `${first.metric} under ${first.family}`, draw: (width) => curvePictures(own, width), numbers: rows, widest: 760, legend: curveLegend(own), after: fewerLine(own) });
     const numbers = el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"));

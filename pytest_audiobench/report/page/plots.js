@@ -24,6 +24,17 @@
     return `${text.slice(0, length)}…`;
   }
 
+  // A label in as many lines as it needs, three at most: broken between its words where these fit, else between their parts.
+  const LABEL_PARTS = [/(?<= )(?![↑↓])/, /(?<=[ _/,])(?![↑↓])|(?=[[(])/];
+  function wrapped(text, width) {
+    const fits = (line) => textWidth(line) <= width;
+    const ways = LABEL_PARTS.map((between) => text.split(between).reduce((lines, part) => {
+      if (lines.length === 3 || fits(lines.at(-1) + part)) return [...lines.slice(0, -1), lines.at(-1) + part];
+      return [...lines, part];
+    }, [""]).filter(Boolean));
+    return (ways.find((lines) => lines.every(fits)) || ways.at(-1)).map((line) => shortened(line.trimEnd(), width));
+  }
+
   // `rows` are {label, marks}, a mark {at, low, high, most, limit, chance, color, symbol, hollow, cells, about, beside}; `heads` name the cells.
   // `axis` says what is drawn, `name` is the picture's text, `zero` asks for a line at nought; `whole` for an axis from 0 to 100; a `compact` plot has no cells,
   // and a mark that is `beside` stands in the lane of the one before it.
@@ -38,15 +49,18 @@
     const written = [];
     let y = 0;
     for (const row of rows) {
-      const beside = stacked ? y + LABEL_LINE / 2 : y + 4 + row.marks.filter((mark) => !mark.beside).length * LANE / 2;
-      labels.push({ y: beside, text: shortened(row.label, (stacked ? width * 0.66 : left) - 12), full: row.label });
+      const lines = wrapped(row.label, (stacked ? width * 0.66 : left) - 12);
+      const lanes = row.marks.filter((mark) => !mark.beside).length;
+      const spare = stacked ? 0 : Math.max(0, lines.length * LABEL_LINE - 8 - lanes * LANE) / 2;
+      const beside = stacked ? y + lines.length * LABEL_LINE / 2 : y + 4 + spare + lanes * LANE / 2;
+      labels.push({ y: beside, text: lines.join("\n"), full: row.label });
       if (stacked && row.marks.length === 1) written.push({ y: beside, text: row.marks[0].cells[0] });
-      y += stacked ? LABEL_LINE : 4;
+      y += stacked ? lines.length * LABEL_LINE : 4 + spare;
       for (const mark of row.marks) {
         mark.y = y + (mark.beside ? -LANE / 2 : LANE / 2);
         y += mark.beside ? 0 : LANE;
       }
-      y += 4;
+      y += 4 + spare;
     }
     const top = stacked || compact ? 4 : 24;
     const known = marks.flatMap((mark) => [mark.at, mark.low, mark.high, mark.most, mark.limit, mark.chance]).filter((value) => value !== null && value !== undefined);
@@ -79,7 +93,7 @@
         Plot.link(marks.filter((mark) => mark.low !== null && mark.high !== null), { x1: "low", x2: "high", y1: "y", y2: "y", stroke: "color", strokeWidth: 2, title: "about" }),
         Plot.link(marks.filter((mark) => typeof mark.most === "number"), { x1: "most", x2: "most", y1: (mark) => mark.y - 5, y2: (mark) => mark.y + 5, stroke: "color", strokeWidth: 2 }),
         Plot.dot(marks.filter((mark) => mark.at !== null), { x: "at", y: "y", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.hollow ? "var(--ground)" : mark.color), title: "about" }),
-        Plot.text(labels, texts({ frameAnchor: "left", textAnchor: "start", dx: 2 - left, title: "full" }, 400)),
+        Plot.text(labels, texts({ frameAnchor: "left", textAnchor: "start", dx: 2 - left, title: "full", lineHeight: 1.2 }, 400)),
         stacked ? Plot.text(written, texts({ frameAnchor: "right", textAnchor: "end", fontVariant: "tabular-nums" }, 600)) : null,
         columns.map((_, place) => [
           Plot.text(marks, column(place, { text: (mark) => mark.cells[place], fill: (mark) => mark.tones?.[place] || "var(--ink)" })),
@@ -125,7 +139,7 @@
     const legend = series && series.length > 1
       ? el("ul", { class: "legend" }, series.map((label, number) => el("li", {}, sign(look(number)), " ", visible(label)))) : null;
     const numbers = () => spec.rows.flatMap((row) => row.marks.map((mark) => ({ row: row.label, series: mark.series || "", value: mark.at, lower: mark.low, upper: mark.high,
-      ...(mark.chance === undefined ? {} : { chance: mark.chance }), ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval"].includes(head) ? [] : [[head, mark.cells[place]]]))) })));
+      ...(mark.chance === undefined ? {} : { chance: mark.chance }), ...(mark.limit === undefined ? {} : { bound: mark.most, margin: mark.limit }), ...Object.fromEntries(spec.heads.flatMap((head, place) => (["value", "score", "interval", "change", "uplift"].includes(head) ? [] : [[head, plainNumber(mark.cells[place])]]))) })));
     return drawnFigure(title, { name: spec.name, draw: (width) => dotPlot(kept, width), numbers, widest: 1000, legend,
       after: spec.rows.length > MOST_ROWS ? el("p", { class: "small soft" }, `The first ${MOST_ROWS} of ${count(spec.rows.length)} are drawn; the table has all.`) : null });
   }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GUESSED = frozenset({"accuracy", "balanced_accuracy"})
 """Metrics that come to 1/k where one of k options is guessed."""
 _MOST_OPEN = 16
-"""Rows up to which the evals of every suite stand below it; else those that failed do, as many of each suite."""
+"""Rows up to which the evals of every suite stand below it; else as many that failed do, and the others are folded."""
 
 
 @dataclass
@@ -63,10 +63,12 @@ class ResultRows:
         found = []
         for rows, places in suites:
             found += [self._row(row, places if row.sign and not row.under else ()) for row in rows]
-            members = [row for place in places for row in self._rows.of_eval(place)] if len(places) > 1 else []
-            if not is_short:
-                members = [row for row in members if row.tone == "bad"][:_MOST_OPEN]
-            found += [{**self._row(row), "member": True} for row in members]
+            members = [self._rows.of_eval(place) for place in places] if len(places) > 1 else []
+            # Those that failed come first, as far as there is room; the others are folded.
+            members.sort(key=lambda own: not is_short and own[0].tone != "bad")
+            for number, own in enumerate(members):
+                is_folded = not is_short and (own[0].tone != "bad" or number >= _MOST_OPEN)
+                found += [{**self._row(row), "member": True, "isFolded": is_folded} for row in own]
         return found
 
     def _row(self, row: SuiteRow, places: Sequence[int] = ()) -> dict[str, Any]:

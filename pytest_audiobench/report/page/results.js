@@ -71,7 +71,7 @@
     const { verdict } = data;
     byId("heading").append(
       themeButton(),
-      el("h1", {}, listed(data.subjects, 3) || "No model", el("span", { class: "soft" }, ` · ${visible(data.run)}`)),
+      el("h1", {}, breakable(listed(data.subjects, 3) || "No model"), el("span", { class: "soft" }, ` · ${visible(data.run)}`)),
       el("p", { class: `overall ${verdict.tone}`, role: "note" }, el("strong", {}, `${verdict.mark}${sentence(verdict.word)}`), sentence(visible(verdict.counts)), verdict.advice ? ` ${visible(verdict.advice)}` : ""),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)),
       ...alarmBoxes(), runFacts());
@@ -160,18 +160,49 @@
     return el("ul", { class: "next" }, steps, el("li", {}, "One sample in the terminal: ", el("code", {}, `audiobench inspect ${shellWord(visible(data.run))} --clip SAMPLE`)));
   }
 
-  // A link that narrows the samples to what it names.
-  function sampleLink(chosen, text) {
-    const link = el("a", { href: `#${new URLSearchParams(chosen)}` }, text);
+  // A link that narrows the samples to what it names, and to those of an eval where one is given.
+  function sampleLink(chosen, text, one = null) {
+    const own = one ? { eval: one.name, ...(data.several ? { model: one.model } : {}) } : {};
+    const link = el("a", { href: `#${new URLSearchParams({ ...chosen, ...own })}` }, text);
     link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); }));
     return link;
   }
 
+  // Of each suite what is folded is one row, which says how many evals it stands for, and opens.
+  function withFolds(rows) {
+    const found = [];
+    for (const row of rows) {
+      const { folded } = found.at(-1) || {};
+      if (row.isFolded && folded) folded.push(row);
+      else found.push(row.isFolded ? { folded: [row] } : row);
+    }
+    return found;
+  }
+
+  function foldedRows(folded, heads) {
+    const isRest = resultRows.some((row) => row.member && !row.isFolded && row.suite === folded[0].suite && row.model === folded[0].model);
+    const verdicts = Map.groupBy(folded.filter((row) => row.sign && !row.under), (row) => row.sign[2]);
+    const number = [...verdicts.values()].reduce((sum, own) => sum + own.length, 0);
+    const counts = [...verdicts].map(([word, own]) => (verdicts.size > 1 ? `${count(own.length)} ${word}` : word));
+    const button = el("button", { type: "button", "aria-expanded": "false" }, `${count(number)} ${isRest ? "more" : "evals"}: ${counts.join(", ")}`);
+    const line = el("tr", { class: "rest" }, el("th", { scope: "row", colspan: heads.length }, button));
+    let rows = [];
+    button.addEventListener("click", () => {
+      rows.forEach((row) => row.remove());
+      rows = rows.length ? [] : withLabels(heads, folded.map(resultRow));
+      button.setAttribute("aria-expanded", String(rows.length > 0));
+      line.after(...rows);
+    });
+    return [line];
+  }
+
   function drawResults(into) {
-    const rows = resultRows;
+    const rows = resultRows.filter((row) => !row.isFolded);
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Metric"], ["Score", true], ["95 % interval", true], ["n", true], ["Parsed", true], ...(hasChance ? [["Chance", true]] : []), ...(data.changes ? [["Baseline", true], ["Change", true]] : []), ["Verdict"]];
     const plots = typeof Plot === "undefined" ? [] : resultPlots(rows);
-    const tables = rows.length ? longTable(rows, "suites", (row) => `${named(row.name, row.model)} ${row.sign ? row.sign[2] : ""}`, heads, (row) => [resultRow(row)]) : [el("p", { class: "soft" }, asked.length ? "The evals are only compared with each other: see All numbers." : "No eval was measured.")];
+    const rowsOf = (row) => (row.folded ? foldedRows(row.folded, heads) : [resultRow(row)]);
+    const text = (row) => (row.folded || [row]).map((one) => `${named(one.name, one.model)} ${one.sign ? one.sign[2] : ""}`).join(" ");
+    const tables = rows.length ? longTable(withFolds(resultRows), "suites", text, heads, rowsOf) : [el("p", { class: "soft" }, asked.length ? "The evals are only compared with each other: see All numbers." : "No eval was measured.")];
     into.append(el("div", { class: plots.length ? "beside" : null }, el("div", {}, tables), plots.length ? el("div", {}, plots) : null), ...[skippedBox(), all.length ? nextSteps() : null].filter(Boolean));
   }
 
@@ -181,12 +212,11 @@
   const hasFailed = failedEvals.length > 0;
 
   function drawFailed(into) {
-    const withSamples = new Set(all.map((sample) => sample.eval));
     const rowOf = (one) => {
       const checks = one.checks.filter((check) => check.tone !== "good");
       const why = checks.length ? checkList(checks) : one.message ? longText(one.message, "", 240) : one.outcome === "lost" ? "began and never reported" : "";
       return [el("tr", {}, el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim())), el("th", { scope: "row" }, visible(named(one.name, one.model))), el("td", {}, why),
-        el("td", { class: "nowrap" }, withSamples.has(one) ? sampleLink({ eval: one.name, ...(data.several ? { model: one.model } : {}) }, "its samples") : ""))];
+        el("td", { class: "nowrap" }, evalsOnPage.has(one) ? sampleLink({}, "its samples", one) : ""))];
     };
     into.append(...longTable(failedEvals, "evals", evalText, [["Verdict"], ["Eval"], ["Why"], [""]], rowOf));
   }

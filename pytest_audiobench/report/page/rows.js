@@ -58,6 +58,7 @@
   }
 
   const all = data.samples.rows.map((row, number) => new Sample(row, number));
+  const evalsOnPage = new Set(all.map((sample) => sample.eval));
   for (const [row, clip, sound, seconds, whole, version] of data.samples.sounds) all[row].sounds.push({ clip, sound, seconds, whole, version });
 
   // The same sample in the same epoch of the same eval, by every model of the run.

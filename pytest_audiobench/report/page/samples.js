@@ -9,16 +9,6 @@
   let open = null;
   let place = -1;
 
-  function showFailures(item, failure) {
-    clearFilters();
-    const { name, model } = data.evals[item];
-    for (const [facet, value] of [["failure", failure], ["eval", name], ["model", model]]) {
-      if (!facets.find((one) => one.name === facet).hidden) choose(facet, value);
-    }
-    select();
-    byId("samples").scrollIntoView();
-  }
-
   const short = (text) => visible(plainText(text).slice(0, 160)).replace(/\s+/g, " ");
 
   function snippet(sample) {
@@ -60,7 +50,7 @@
     showFilters();
     place = matching.indexOf(open);
     byId("rows").style.height = `${matching.length * ROW_PX}px`;
-    byId("place").textContent = matching.length < all.length ? `${count(matching.length)} of ${count(all.length)} samples` : `${count(all.length)} samples`;
+    byId("place").textContent = `${count(matching.length)}${matching.length < all.length ? ` of ${count(all.length)}` : ""} samples`;
     byId("none").hidden = matching.length > 0;
     showSelection();
     byId("list").scrollTop = Math.max(0, place) * ROW_PX;
@@ -154,8 +144,9 @@
   }
 
   function drawPrinted() {
-    const shown = matching.slice(0, MOST_PRINTED);
-    const rest = matching.length - shown.length;
+    const chosen = filter.text || filter.chosen.size ? matching : [];
+    const shown = chosen.slice(0, MOST_PRINTED);
+    const rest = chosen.length - shown.length;
     byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or open the page.`) : "");
   }
 

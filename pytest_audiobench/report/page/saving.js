@@ -16,11 +16,18 @@
 
   const fileName = (name) => name.split(";")[0].replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60).toLowerCase() || "figure";
 
-  // A spreadsheet takes a text that begins as a formula does for a text.
+  // A number as any program reads it: without its unit, its thousands' commas and a typeset sign; other texts as they are.
+  function plainNumber(text) {
+    const found = /^([+−-]?)(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?: (?:%|pp))?$/.exec(text);
+    return found ? `${found[1].replace(/[+−]/, (sign) => (sign === "+" ? "" : "-"))}${found[2].replaceAll(",", "")}${found[3] || ""}` : text;
+  }
+
+  // A spreadsheet takes a text that begins as a formula does for a text; a number is none.
+  const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   function csvText(rows) {
     const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
     const cell = (value) => {
-      const text = value === null || value === undefined ? "" : typeof value === "number" ? String(value) : String(value).replace(/^(?=\s*[=+@-])/, "'");
+      const text = String(value ?? "").replace(/^(?=\s*[=+@-])/, NUMBER.test(value) ? "" : "'");
       return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
     return [names, ...rows.map((row) => names.map((name) => row[name]))].map((line) => `${line.map(cell).join(",")}\n`).join("");

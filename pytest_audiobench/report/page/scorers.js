@@ -62,14 +62,13 @@
 
   function failureExamples(item, failure) {
     const own = all.filter((sample) => sample.item === item && failuresOf(sample, sample.scorers[0]).includes(failure.name));
-    const button = el("button", { type: "button", class: "expand" }, own.length === 1 ? "Show it among the samples" : `Show the ${count(own.length)} among the samples`);
-    button.addEventListener("click", () => showFailures(item, failure.name));
+    const link = sampleLink({ failure: failure.name }, own.length === 1 ? "Show it among the samples" : `Show the ${count(own.length)} among the samples`, data.evals[item]);
     return el("div", { class: "failure" }, el("h3", {}, el("span", { class: "mono" }, failure.name)), el("p", { class: "small soft" }, failure.about),
       own.slice(0, 3).map((sample) => el("dl", { class: "example" },
         el("dt", {}, el("span", { class: "mono" }, visible(sample.id))),
         el("dd", {}, sample.stages.filter(([, , , role]) => !role).slice(-1).map(([, text]) => answerText(text, "answer", 240)),
           plainText(sample.reference) ? el("div", { class: "small soft" }, "reference: ", longText(sample.reference, "inline", 240)) : null))),
-      own.length ? button : el("p", { class: "small soft" }, "None of them is on this page: see predictions.jsonl."));
+      own.length ? link : el("p", { class: "small soft" }, "None of them is on this page: see predictions.jsonl."));
   }
 
   function drawFailures(into) {

@@ -4,7 +4,7 @@
   function scoreMark(figure, model, pooled) {
     const number = models.indexOf(model);
     const interval = figure.interval || "no interval";
-    return { ...look(number), ...(pooled ? { symbol: "diamond" } : {}), at: figure.at, low: figure.low, high: figure.high, hollow: figure.low === null,
+    return { series: models.length > 1 ? model : "", ...look(number), ...(pooled ? { symbol: "diamond" } : {}), at: figure.at, low: figure.low, high: figure.high, hollow: figure.low === null,
       cells: [visible(figure.value), figure.interval || "–", count(figure.n)],
       about: `${models.length > 1 ? `${visible(model)}: ` : ""}${visible(figure.value)}, ${interval}, n ${count(figure.n)}\n${figure.method}` };
   }

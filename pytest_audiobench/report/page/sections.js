@@ -35,13 +35,10 @@
     if (link && link.hash.length > 1 && !link.hash.includes("=")) reveal(byId(decodeURIComponent(link.hash.slice(1))));
   });
 
-  // Paper has every part, and the page is as it was afterwards.
-  let opened = [];
-  window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.fold:not([open]), details.banner:not([open]), #facts:not([open])")];
-    opened.forEach(reveal);
-  });
-  window.addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
+  // Paper has what was measured, and of the parts those that are open; the page is as it was afterwards.
+  let wasFolded = false;
+  window.addEventListener("beforeprint", () => { wasFolded = !byId("facts").open; byId("facts").open = true; });
+  window.addEventListener("afterprint", () => { byId("facts").open = !wasFolded; });
 
   // Every level of every part: what is filled when it is opened may hold boxes of its own. Samples and menus stay as they are.
   const LEVELS = "main > section:not(#samples) details:not(.menu), details.banner";
@@ -62,8 +59,9 @@
       else openLevels();
       all.textContent = isOpen ? "Open all" : "Close all";
     });
-    const parts = [...document.querySelectorAll("main > section:not([hidden])")];
-    const isFolded = (one) => one && one.querySelector(":scope > details.fold:not([open])");
+    // The results stand just below.
+    const parts = [...document.querySelectorAll("main > section:not([hidden], #results)")];
+    const isFolded = (one) => one && one.id !== "changes" && one.querySelector(":scope > details.fold:not([open])");
     // Those that are folded stand below each other anyhow: the first of them is enough.
     const links = parts.filter((one, number) => !isFolded(one) || !isFolded(parts[number - 1]))
       .map((one) => el("li", {}, el("a", { href: `#${one.id}` }, isFolded(one) ? "All numbers" : one.querySelector("h2").textContent)));

@@ -103,10 +103,11 @@
     const scorer = scorerOf(sample);
     const result = scorer ? sample.results[sample.scorers.indexOf(scorer)] : null;
     const before = sample.before;
+    const [, metric = "", score = "", unit = ""] = /^(\S+) (\S+) ?(.*)$/.exec((result && result.scores) || "") || [];
     const metadata = Object.fromEntries(sample.metadata.map(([name, value]) => [`metadata.${plainText(name)}`, plainText(value)]));
     const groups = Object.fromEntries(Object.entries(sample.group).map(([name, value]) => [`group.${name}`, value]));
     return { eval: sample.eval.name, model: sample.eval.model, id: sample.id, epoch: sample.epoch + 1, status: scorer ? scorer.status : sample.error === null ? "" : "error", right: scorer && scorer.right !== null ? String(scorer.right) : "",
-      answer: sample.answers.map((one) => plainText(one[1])).slice(-1)[0] || "", parsed: result ? plainText(result.value) : "", score: result ? result.scores || "" : "", reference: sample.references.map(plainText).join(" | "),
+      answer: sample.answers.map((one) => plainText(one[1])).slice(-1)[0] || "", parsed: result ? plainText(result.value) : "", metric, score: plainNumber(score), unit, reference: sample.references.map(plainText).join(" | "),
       ...(hasBaseline ? { change: sample.change, baseline: before ? plainText(before.text ?? before.label) : "" } : {}), failures: failuresOf(sample, scorer).join(", "),
       question: plainText(sample.question), choices: sample.choices.map(plainText).join(" | "), audio: sample.audio.map((clip) => plainText(clip[0])).join("; "), marked: sample.isMarked ? "yes" : "", ...groups, ...metadata };
   }
@@ -114,7 +115,7 @@
   function selectionBox() {
     const pick = el("select", { id: "selection" }, el("option", { value: "filtered" }, "filtered"), el("option", { value: "marked" }, "marked"));
     const box = el("details", { id: "export" }, el("summary", {}, "Export the selection, or ask just these samples again"));
-    box.append(el("div", { class: "line" }, labelled("Samples", pick), saveButton("CSV of what is shown", () => saveAs("samples.csv", CSV_TYPE, csvText(selected().map(tableRow)))), el("span", { id: "manifests", class: "line" })), el("div", { id: "again" }));
+    box.append(el("div", { class: "line" }, labelled("Samples", pick), el("span", { id: "csv" }), el("span", { id: "manifests", class: "line" })), el("div", { id: "again" }));
     pick.addEventListener("change", showSelection);
     box.addEventListener("toggle", showSelection);
     return box;
@@ -124,9 +125,10 @@
     if (!byId("export").open) return;
     const samples = selected();
     const { found, left } = manifests(samples);
+    byId("csv").replaceChildren(saveButton(`CSV of ${samples.length === 1 ? "this sample" : `these ${count(samples.length)} samples`}`, () => saveAs("samples.csv", CSV_TYPE, csvText(selected().map(tableRow)))));
     byId("manifests").replaceChildren(...found.map((one) => saveButton(`${manifestName(one)} (${count(one.rows.length)})`, () => saveAs(manifestName(one), "application/x-ndjson", one.rows.map((row) => `${JSON.stringify(row)}\n`).join("")))),
       ...(found.length ? [saveButton(AGAIN, () => saveAs(AGAIN, "application/toml", `${declarationText(found)}\n`))] : []));
-    byId("again").replaceChildren(...[el("p", { class: "small soft" }, `${count(samples.length)} samples are selected`, left ? `; the sound of ${count(left)} is no single file (a mixture, a computed sound, a perturbed clip), so they are in no manifest: ask their evals by name.` : "."),
+    byId("again").replaceChildren(...[el("p", { class: "small soft" }, left ? `The sound of ${count(left)} is no single file (a mixture, a computed sound, a perturbed clip), so they are in no manifest: ask their evals by name.` : ""),
       found.length ? el("p", { class: "small" }, "Save these files in one folder, say in ", el("code", {}, AGAIN), " where the audio lies, and run there:") : null,
       found.length ? el("pre", {}, el("code", {}, `${visible(declarationText(found))}\n\n$ ${commandText()}`)) : null].filter(Boolean));
   }
