@@ -184,7 +184,7 @@ def test_the_examples_run_as_they_are_written(tmp_path, forks):
     (tmp_path / "data/tones.csv").write_text(table, encoding="utf-8")
     run = pytest_in(tmp_path, forks)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "7 passed" in run.stdout
+    assert "8 passed" in run.stdout
 
 
 def test_the_card_runs_as_it_is_written(tmp_path, forks):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tutorials import FOLDER, TUTORIALS, run, workplace
+from tests.tutorials import FOLDER, THEN, TUTORIALS, run, workplace
 
 CHECKPOINTS = ("checkpoint", "gate")
 
@@ -16,9 +16,11 @@ def store(tmp_path_factory):
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_prints_what_it_shows(name, tmp_path, store, request):
     forks = request.getfixturevalue("forks_with_torch" if name in CHECKPOINTS else "forks")
-    printed = run(name, workplace(name, tmp_path), forks, store)
-    present = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    assert printed == present, f"look at the difference, then print it anew: python -m tests.tutorials {name}"
+    workplace(name, tmp_path)
+    for page in (name, *THEN.get(name, ())):
+        printed = run(page, tmp_path, forks, store)
+        present = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+        assert printed == present, f"look at the difference, then print it anew: python -m tests.tutorials {name}"
 
 
 def test_every_tutorial_is_run():

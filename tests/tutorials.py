@@ -1,4 +1,4 @@
-"""The tutorials' commands, run in their order: ``python -m tests.tutorials`` prints what they show anew.
+"""The commands of tutorials and of pages that go on from one: ``python -m tests.tutorials`` prints what they show anew.
 
 A block of Python or TOML whose first line is a comment with a name is that file. In a block ``console`` each line that
 begins with ``$`` is a command, and what follows is what it printed: all of it, or of the lines behind
@@ -19,6 +19,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "tutorials"
 TUTORIALS = ("checkpoint", "own-data", "gate", "study", "new-benchmark", "new-model")
+THEN = {"new-model": ("../writing-evals",)}
+"""Pages that go on in the folder of a tutorial."""
 OF_THE_CLONE = ("evals", "fixtures", "conftest.py", "pyproject.toml")
 """What the tutorials that begin in a clone find there; own-data takes the audio alone."""
 
@@ -90,9 +92,11 @@ def main() -> None:
             if not sys.argv[1:] or name in sys.argv[1:]:
                 place = Path(folder) / name
                 place.mkdir()
-                text = run(name, workplace(name, place), forks, Path(folder) / "store.sqlite")
-                (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
-                print(f"{FOLDER / name}.md written")
+                workplace(name, place)
+                for page in (name, *THEN.get(name, ())):
+                    text = run(page, place, forks, Path(folder) / "store.sqlite")
+                    (FOLDER / f"{page}.md").write_text(text, encoding="utf-8")
+                    print(f"{FOLDER / page}.md written")
     forks.close()
 
 
