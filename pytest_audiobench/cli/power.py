@@ -15,11 +15,15 @@ HELP = "how small a drop each eval can see, and how many samples a given drop ne
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("baseline", metavar="BASELINE|RUN", help="a baseline's file, or a run's folder or name")
-    add("--drop", metavar="MARGIN", required=True, help="the drop to be seen, such as 2pp")
+    add("--drop", metavar="MARGIN", help="the drop to be seen, such as 2pp (default: some usual ones)")
     add("--metric", metavar="NAME", help="the metric (default: each eval's first)")
     add_selection(parser, "--eval", "--model", "--max-drop", "--alpha")
-    add("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
-    add("--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)")
+    add(
+        "--against",
+        metavar="BASELINE|RUN",
+        help="another run, to count the flips in: the samples whose score changes for no reason",
+    )
+    add("--flips", metavar="SHARE", type=share, help="the share of flips, where none are counted (default 2%%)")
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
     add("--lines", metavar="N", type=lines, help="comparisons that share alpha (default: the evals)")
     add_reports(parser)
@@ -49,10 +53,11 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.baseline_sources import baseline_from
     from pytest_audiobench.comparison.power_text import text as power_table
     from pytest_audiobench.gate.config import matches
-    from pytest_audiobench.gate.power import PowerQuery, power_of
+    from pytest_audiobench.gate.power import PowerQuery, power_of, usual_drops
     from pytest_audiobench.gate.threshold_syntax import read_margin
 
-    for text in (args.drop, args.max_drop):
+    drops = (args.drop,) if args.drop is not None else usual_drops(args.max_drop)
+    for text in (*drops, args.max_drop):
         read_margin(text)
     if not args.alpha < args.power:
         raise UsageError(f"a power of {args.power:g} is chance alone at alpha {args.alpha:g}: ask for 0.8, say")
@@ -88,6 +93,6 @@ def run(args: argparse.Namespace) -> int:
         against = None if other is None else other.side(side.eval, side.model)
         if other is not None and against is None:
             notes.append(f"{other.source} has no eval {side.eval}: its flips are not counted")
-        powers.append(power_of(side, against, question))
-    put(power_table(powers, question, notes, args.format), notes if args.format in ("csv", "json") else (), None)
+        powers += [power_of(side, against, question._replace(drop=drop)) for drop in drops]
+    put(power_table(powers, question, drops, notes, args.format), notes if args.format in ("csv", "json") else (), None)
     return 0

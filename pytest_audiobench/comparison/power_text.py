@@ -12,25 +12,36 @@ from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.formatting import WIDTH, eval_name, printable, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
-_HEAD = ("eval", "n", "clusters", "flips", "MDE", "needed")
+_HEAD = ("eval", "n", "clusters", "flips", "MDE")
 
 
-def text(rows: Sequence[Power], question: PowerQuery, notes: Sequence[str], format_: str) -> str:
-    """The rows in one of the formats table, markdown, csv and json; programs get no notes."""
+def text(rows: Sequence[Power], question: PowerQuery, drops: Sequence[str], notes: Sequence[str], format_: str) -> str:
+    """The rows, of each eval one for each of ``drops``, in one of the formats table, markdown, csv and json.
+
+    In the first two they are columns of its one row. Programs get no notes.
+    """
     if format_ == "json":
         return json_text([plain(row) for row in rows])
     if format_ == "csv":
         return csv_text(map(plain, rows))
-    lines = _markdown_lines(rows, question, notes) if format_ == "markdown" else _table(rows, question, notes)
-    return "\n".join(lines) + "\n"
+    question_text = _question(question, drops)
+    head = (*_HEAD, *(drops if len(drops) > 1 else ["needed"]))
+    several = len({power.model for power in rows}) > 1
+    evals = zip(*[iter(rows)] * len(drops), strict=True)
+    cells = [_cells(of_eval, several) for of_eval in evals]
+    said = [*_notes(rows, question, drops), *notes]
+    lines = _markdown_lines if format_ == "markdown" else _table
+    return "\n".join(lines(question_text, head, cells, said)) + "\n"
 
 
-def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
-    yield from wrapped(_question(question), "")
+def _table(
+    question: str, head: tuple[str, ...], evals: Sequence[tuple[str, ...]], notes: Sequence[str]
+) -> Iterator[str]:
+    yield from wrapped(question, "")
     yield ""
-    rows = [_HEAD, *(tuple(map(printable, cells)) for cells in _rows(powers))]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    beside = sum(widths[1:]) + 2 * (len(_HEAD) - 1)
+    rows = [head, *(tuple(map(printable, cells)) for cells in evals)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    beside = sum(widths[1:]) + 2 * (len(head) - 1)
     for row in rows:
         numbers = "  ".join(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
         if widths[0] + beside <= WIDTH:
@@ -40,30 +51,31 @@ def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
             yield row[0] if len(row[0]) <= WIDTH else f"{row[0][: WIDTH - 1]}…"
             yield f"  {numbers}"
     yield ""
-    for note in _notes(powers, question, notes):
+    for note in notes:
         yield from wrapped(note)
 
 
-def _markdown_lines(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
-    yield from (escaped(_question(question)), "", table_row(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
-    yield from (table_row(map(escaped, cells)) for cells in _rows(powers))
+def _markdown_lines(
+    question: str, head: tuple[str, ...], evals: Sequence[tuple[str, ...]], notes: Sequence[str]
+) -> Iterator[str]:
+    yield from (escaped(question), "", table_row(head), table_row([":--", *["--:"] * (len(head) - 1)]))
+    yield from (table_row(map(escaped, cells)) for cells in evals)
     yield ""
-    yield from (f"- {escaped(note)}" for note in _notes(powers, question, notes))
+    yield from (f"- {escaped(note)}" for note in notes)
 
 
-def _question(question: PowerQuery) -> str:
+def _question(question: PowerQuery, drops: Sequence[str]) -> str:
+    asked = f"How many samples a drop of {drops[0]} needs to be called a regression"
+    if len(drops) > 1:
+        asked = "The smallest drop that each eval can show (MDE), and the samples that usual drops need"
     return (
-        f"How many samples a drop of {question.drop} needs to be called a regression: margin {question.margin}, "
+        f"{asked}: margin {question.margin}, "
         f"level {level_text(question.alpha, question.lines)}, power {question.power:g}"
     )
 
 
-def _rows(powers: Sequence[Power]) -> list[tuple[str, ...]]:
-    several = len({power.model for power in powers}) > 1
-    return [_cells(power, several) for power in powers]
-
-
-def _cells(power: Power, several: bool) -> tuple[str, ...]:
+def _cells(powers: Sequence[Power], several: bool) -> tuple[str, ...]:
+    power = powers[0]
     value, amount = power.detectable, "–"
     if value is not None:
         plain_text = f"{value_text(value)} {power.unit}".rstrip()
@@ -74,31 +86,33 @@ def _cells(power: Power, several: bool) -> tuple[str, ...]:
         "–" if power.clusters is None else f"{power.clusters:,}",
         "–" if power.flips is None else f"{100.0 * power.flips:.1f} %",
         amount,
-        "–" if power.needed is None else f"{power.needed:,}",
+        *("–" if one.needed is None else f"{one.needed:,}" for one in powers),
     )
 
 
-def _notes(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
+def _notes(powers: Sequence[Power], question: PowerQuery, drops: Sequence[str]) -> Iterator[str]:
+    needed = f"needed: samples for {drops[0]}" if len(drops) == 1 else f"{', '.join(drops)}: samples for such a drop"
     yield (
         "MDE: the minimum detectable effect, the smallest drop called a regression at the present n, "
-        f"{100.0 * question.power:g} times in 100; needed: samples for {question.drop}"
+        f"{100.0 * question.power:g} times in 100; {needed}"
     )
     sources = dict.fromkeys(power.flips_from for power in powers if power.flips is not None)
     for source in sources:
-        yield f"flips (samples whose score changes by chance from run to run): {_FROM.get(source, source)}"
+        yield f"flips (samples whose score changes for no reason): {_FROM.get(source, source)}"
     if any(power.flips_from == OWN_ERROR for power in powers):
         yield f"without flips: {OWN_ERROR}"
-    said: dict[str, list[str]] = {}
+    said: dict[str, dict[str, None]] = {}
     for power in powers:
         if power.note:
-            said.setdefault(power.note, []).append(power.eval)
+            said.setdefault(power.note, {})[power.eval] = None
     for note, evals in said.items():
-        yield f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {note}"
-    if unpaired := [
-        power for power in powers if power.unpaired is not None and power.unpaired > (power.needed or math.inf)
-    ]:
+        yield f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {note}"
+    if len(drops) == 1 and (
+        unpaired := [
+            power for power in powers if power.unpaired is not None and power.unpaired > (power.needed or math.inf)
+        ]
+    ):
         yield f"{unpaired[0].eval} would need {unpaired[0].unpaired:,} on each side, were they not the same samples"
-    yield from notes
 
 
 _FROM = {"assumed": "assumed; --flips sets them, --against counts them in another run", "given": "as given by --flips"}

@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.comparable_samples import ComparableRows
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
-from pytest_audiobench.gate.threshold_syntax import margin_of, point
+from pytest_audiobench.gate.threshold_syntax import margin_of, point, read_margin
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
@@ -41,6 +41,7 @@ ASSUMED_FLIPS = 0.02
 """The share of flips where nothing says how many there are."""
 OWN_ERROR = "two runs' scores taken to be correlated by one half"
 """What is assumed in place of flips where scores are not right or wrong and no pairs were measured."""
+_USUAL_PP = (1, 2, 5, 10, 20, 50)
 MOST_TIMES = 100
 """Times the present samples from which on more of them do not help."""
 
@@ -86,6 +87,17 @@ class Power:
     """Why one of these is None."""
 
 
+def usual_drops(margin: str) -> tuple[str, ...]:
+    """What is shown where no drop is named: the least three usual ones above the margin.
+
+    Raises UsageError for what is no margin, and for one above all of them.
+    """
+    number, in_points = read_margin(margin)
+    if not (above := [drop for drop in _USUAL_PP if not in_points or drop > number]):
+        raise UsageError(f"no usual drop is more than the margin of {margin}: give one by --drop")
+    return tuple(f"{drop}pp" for drop in above[:3])
+
+
 class _Samples(NamedTuple):
     """The baseline's: statistics, clusters where they repeat, and what makes pairs differ."""
 
@@ -107,8 +119,11 @@ def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQ
     if name not in names:
         raise UsageError(f"{side.eval} does not measure {name} by {side.headline}; it measures {', '.join(names)}")
     kind = metric_kind(name)
-    drop = margin_of(query.drop, kind)
-    margin = margin_of(query.margin, kind) if point(kind) is not None or "pp" not in query.margin else 0.0
+    # A run's evals are asked about at once: what has no points of a hundred is shown with the drop it can see alone.
+    drop, margin = (
+        margin_of(text, kind) if point(kind) is not None or "pp" not in text else 0.0
+        for text in (query.drop, query.margin)
+    )
     samples = _samples(side, against, kind, query)
     question = Question(margin, query.alpha, query.alpha / query.lines, query.power)
     before = value_of(kind, samples.values)
@@ -136,6 +151,10 @@ def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQ
 def _impossible(kind: MetricKind, before: float, drop: float, margin: float) -> str:
     """Why no number of samples shows a drop, where none does."""
     if drop <= margin:
+        if point(kind) is None and not drop:
+            return (
+                f"{kind.name} has no percentage points: give its drop as a plain number ({kind.unit or 'its own unit'})"
+            )
         return "the drop is within the margin: no number of samples shows it"
     least, _ = RANGES.get(kind.unit, (-math.inf, math.inf))
     if kind.direction == "higher" and before - drop < least:

@@ -30,7 +30,21 @@ def test_a_real_run_says_what_each_eval_sees_and_needs(reports, audiobench):
         "calls/digits",
         "calls/words",
     ]
-    assert "flips (samples whose score changes by chance from run to run): assumed;" in out
+    assert "flips (samples whose score changes for no reason): assumed;" in out
+
+
+def test_without_a_drop_each_eval_says_what_it_sees_and_what_usual_drops_need(reports, audiobench):
+    code, out, err = audiobench("power", "good")
+    assert (code, err) == (0, "")
+    assert out.startswith("The smallest drop that each eval can show (MDE), and the samples that usual\ndrops need:")
+    assert next(line for line in out.splitlines() if line.startswith("eval")).split() == (
+        ["eval", "n", "clusters", "flips", "MDE", "2pp", "5pp", "10pp"]
+    )
+    digits = next(line for line in out.splitlines() if line.startswith("calls/digits")).split()
+    one = [rows(audiobench, "good", "--drop", drop)["calls/digits"] for drop in ("2pp", "5pp", "10pp")]
+    assert digits[-3:] == [f"{each['needed']:,}" for each in one]
+    head = audiobench("power", "good", "--max-drop", "0pp")[1].splitlines()[3]
+    assert head.split()[-3:] == ["1pp", "2pp", "5pp"]
 
 
 def test_a_larger_drop_needs_fewer_samples_and_the_detectable_one_is_seen_by_those_there_are(reports, audiobench):
@@ -172,6 +186,7 @@ def test_a_hostile_name_moves_no_cursor_and_is_no_formula(lab, audiobench):
         (["nowhere", "--drop", "2pp"], "there is no baseline 'nowhere'"),
         (["good", "--drop", "2pp", "--eval", "sakura*"], "no eval of the run good matches 'sakura*'"),
         (["good", "--drop", "2pp", "--metric", "bleu"], "no eval here measures 'bleu'; they measure accuracy"),
+        (["good", "--max-drop", "50pp"], "no usual drop is more than the margin of 50pp: give one by --drop"),
         (["good", "--drop", "2pp", "--power", "0.04"], "a power of 0.04 is chance alone"),
         (["good", "--drop", "2pp", "--flips", "1%", "--against", "poor"], "leave one away"),
     ],
