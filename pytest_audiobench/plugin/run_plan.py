@@ -181,7 +181,7 @@ def _line(
         return f"to ask of {alias}: how much is not known yet, since {counted(uncounted, 'eval')} never ran here"
     said = [
         f"{counted(total, 'answer')} in {counted(evals, 'eval')}",
-        f"about {known} in the store" if known else "none in the store",
+        f"up to {known} in the store" if known else "none in the store",
     ]
     if total > known:
         said.append(f"about {duration(seconds)} of asking" if seconds else "how long is not known yet")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_audiobench.evaluation.speed import time_text, together
 from pytest_audiobench.evaluation.wording_figures import votes
 from pytest_audiobench.metrics.definitions.soundscape import NOT_SHOWN
-from pytest_audiobench.records.run import ItemRecord, MetricRecord, ModelRecord, RunRecord
+from pytest_audiobench.records.run import HearingRecord, ItemRecord, MetricRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import eval_name, value_text
@@ -23,7 +23,6 @@ _SPEED_WORDS = {
     "model_share": "in the model ",
     "peak_memory_mb": "peak memory ",
 }
-_HEARD = {"proven": "yes", "unproven": "not shown"}
 _LITTLE = 0.5
 
 
@@ -35,6 +34,8 @@ class ModelFacts:
     speed: str
     time: str
     """Where the time of asking it went."""
+    hearing: str
+    """Whether it hears the audio, before its name; ``grounding`` is what that rests on."""
     grounding: str
     """Whether it is proven to use the audio, and the evidence."""
     device: str
@@ -160,7 +161,8 @@ def models(record: RunRecord, is_brief: bool = False) -> list[ModelFacts]:
                 if not is_brief or figure.name not in _SPEED_WORDS or _remedy(figure, model)
             ),
             time=time_text(together([item.taken for item in record.items if item.model == model.alias])),
-            grounding=f"{_HEARD[model.hearing.status]}: {model.hearing.evidence}" if model.hearing else "",
+            hearing=_hearing(model.hearing) if model.hearing else "",
+            grounding=model.hearing.evidence if model.hearing else "",
             device=f"{model.device}, shared by the workers" if model.shared else "",
             judging=_judging(model, record.items) if model.role == "judge" else "",
             note=model.note,
@@ -179,11 +181,18 @@ def model_lines(record: RunRecord, judging: str, is_brief: bool = False) -> list
         for subject, text in (
             *((judging, facts.judging), ("speed of", facts.speed)),
             *(() if is_brief else (("time of", facts.time), ("device of", facts.device))),
-            ("audio heard by", facts.grounding),
+            (facts.hearing, facts.grounding),
             ("note on", facts.note),
         )
         if text
     ]
+
+
+def _hearing(hearing: HearingRecord) -> str:
+    if hearing.status == "unproven":
+        return "audio not shown to be heard by"
+    # That the audio makes the prompt longer shows no more than that it gets there.
+    return "audio reaches" if hearing.evidence.startswith(("one second of audio", "prompt_tokens")) else "audio heard by"
 
 
 def _judging(model: ModelRecord, items: Sequence[ItemRecord]) -> str:

@@ -125,7 +125,7 @@ def test_a_run_starts_birdnet_and_asks_it(run_evals):
     spec = f"http:lab,serve={python_with_birdnet()} {SERVE} --port {{port}}"
     result = run_evals(f"--ab-model={spec}")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*audio heard by *prompt_tokens 5 with 4 s of sound, 4*"])
+    result.stdout.fnmatch_lines(["*audio reaches *prompt_tokens 5 with 4 s of sound, 4*"])
 
 
 def test_birdnet_keeps_the_contract_and_hears_crows(served, ask, shared):

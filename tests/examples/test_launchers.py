@@ -109,7 +109,7 @@ def test_an_eval_of_several_clips_starts_a_launcher_and_asks_it(tmp_path, tones,
     arguments = ["-q", "-p", "no:cacheprovider", f"--ab-model={spec}"]
     done = forks.pytest(arguments, tmp_path, {**os.environ, "COLUMNS": "200"})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "audio heard by lab: not shown" in done.stdout
+    assert "audio not shown to be heard by lab" in done.stdout
     (predictions,) = tmp_path.glob("reports/*/predictions.jsonl")
     texts = [json.loads(line)["outputs"][0]["text"] for line in predictions.read_text().splitlines()]
     assert [text.count(" s at 16000 Hz") for text in texts] == [3, 3]

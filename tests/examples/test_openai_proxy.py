@@ -254,7 +254,7 @@ def test_a_run_starts_the_proxy_and_asks_through_it(upstream, run_evals, monkeyp
     monkeypatch.setenv("OPENAI_MODEL", "tiny")
     result = run_evals(f"--ab-model=http:lab,serve={sys.executable} {SERVE} --port {{port}}")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*audio heard by *: yes*"])
+    result.stdout.fnmatch_lines(["*audio reaches *: prompt_tokens*"])
     assert sorted(call.heard for call in upstream.calls if call.body["max_tokens"] > 1) == [
         [1000],
         [2000],

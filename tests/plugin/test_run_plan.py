@@ -28,7 +28,7 @@ def plan(result):
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_answers_of_an_eval_in_code_are_counted_once_it_ran(tones, workers):
     assert plan(tones.run(workers)) == ["to ask of one: how much is not known yet, since 1 eval never ran here"]
-    assert plan(tones.run(workers)) == ["to ask of one: 40 answers in 1 eval, about 40 in the store"]
+    assert plan(tones.run(workers)) == ["to ask of one: 40 answers in 1 eval, up to 40 in the store"]
 
 
 def test_how_long_the_rest_will_take_is_drawn_from_what_the_model_took_before(tones):
@@ -53,7 +53,7 @@ def test_a_declared_eval_is_counted_in_every_wording_of_the_runs_set_and_asked_s
     assert plan(run) == ["to ask of one: 120 answers in 1 eval, none in the store, how long is not known yet"]
     run.stdout.fnmatch_lines(["*wording_spread*", "*letters@3*{question} Choice…*"])
     assert plan(suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:3")) == [
-        "to ask of one: 120 answers in 1 eval, about 120 in the store"
+        "to ask of one: 120 answers in 1 eval, up to 120 in the store"
     ]
     assert plan(suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:draw")) == [
         "to ask of one: 40 answers in 1 eval, none in the store, how long is not known yet"
@@ -84,8 +84,8 @@ def test_a_folder_that_a_file_names_is_counted_by_its_list(suite, suffix):
 def test_answers_are_counted_for_each_epoch_whatever_those_of_the_earlier_run(tones):
     tones.run()
     (line,) = plan(tones.run("--ab-epochs=3"))
-    assert line.startswith("to ask of one: 120 answers in 1 eval, about 40 in the store, about ")
-    assert plan(tones.run()) == ["to ask of one: 40 answers in 1 eval, about 40 in the store"]
+    assert line.startswith("to ask of one: 120 answers in 1 eval, up to 40 in the store, about ")
+    assert plan(tones.run()) == ["to ask of one: 40 answers in 1 eval, up to 40 in the store"]
 
 
 def test_answers_in_another_published_prompt_are_not_those_that_are_known(suite):
@@ -98,7 +98,7 @@ def test_answers_in_another_published_prompt_are_not_those_that_are_known(suite)
     assert line.startswith("to ask of one: 40 answers in 1 eval, none in the store, ")
     for arguments in ([], ["--ab-prompt=brief"]):
         (line,) = plan(suite.run("--ab-data=pitch=pitch", *arguments))
-        assert line == "to ask of one: 40 answers in 1 eval, about 40 in the store"
+        assert line == "to ask of one: 40 answers in 1 eval, up to 40 in the store"
 
 
 def test_other_weights_know_nothing_of_what_was_answered(tones):
@@ -128,9 +128,9 @@ def test_what_the_noise_floor_asks_again_is_counted_too(suite):
     (line,) = plan(suite.run("--ab-noise-floor"))
     assert line == f"to ask of one: {count} answers in 1 eval, none in the store, how long is not known yet"
     assert plan(suite.run("--ab-noise-floor")) == [
-        f"to ask of one: {count} answers in 1 eval, about {count} in the store"
+        f"to ask of one: {count} answers in 1 eval, up to {count} in the store"
     ]
-    assert plan(suite.run()) == ["to ask of one: 40 answers in 1 eval, about 40 in the store"]
+    assert plan(suite.run()) == ["to ask of one: 40 answers in 1 eval, up to 40 in the store"]
 
 
 def test_an_eval_that_only_a_judge_can_score_asks_nothing_without_one(suite):

@@ -225,10 +225,10 @@ def test_the_cost_of_wordings_is_shown_before_the_first_request(probes):
     run, _ = probes("", "--ab-prompts", "yesno")
     run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, none in the store*"])
     run, asked = probes("", "--ab-prompts", "yesno")
-    run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, about 120 in the store*"])
+    run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, up to 120 in the store*"])
     assert asked == []
     run, _ = probes("")
-    run.stdout.fnmatch_lines(["*to ask of one: 24 answers in 1 eval, about 24 in the store*"])
+    run.stdout.fnmatch_lines(["*to ask of one: 24 answers in 1 eval, up to 24 in the store*"])
     run, _ = probes("", "--ab-prompts", "yesno:draw")
     run.stdout.fnmatch_lines(["*to ask of one: 24 answers in 1 eval*"])
 

@@ -188,9 +188,9 @@ def test_an_alarm_is_a_line_that_opens_and_offers_the_answers(runs: Any, opened:
         (
             "unproven",
             "it reports nothing about its audio",
-            "audio heard: not shown: it reports nothing about its audio",
+            "audio not shown to be heard by listener: it reports nothing about its audio",
         ),
-        ("proven", "one second of audio adds 24 tokens", "audio reaches the model: one second of audio adds 24 tokens"),
+        ("proven", "one second of audio adds 24 tokens", "audio reaches listener: one second of audio adds 24 tokens"),
     ],
 )
 def test_the_facts_say_whether_the_audio_is_heard(

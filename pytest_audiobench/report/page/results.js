@@ -12,20 +12,13 @@
   const MOST_NAMED = 12;
   const HASH_SIGNS = 12;
 
-  // That the audio changes what the model is given shows no more than that it gets there.
-  function groundingLine(text) {
-    const [, status, evidence] = (text || "").match(/^(yes|not shown): (.*)$/s) || [];
-    if (!status) return ["", ""];
-    return [evidence.startsWith("one second of audio") ? "audio reaches the model" : `audio heard: ${status}`, evidence];
-  }
-
   function modelLine(model, number) {
-    const { note, grounding } = data.facts[number];
+    const { note, hearing, grounding } = data.facts[number];
     const [name, version] = Object.entries(model.fingerprint || {}).find(([key]) => ["revision", "weights", "version"].includes(key)) || [];
     const parts = [model.role === "subject" ? "" : model.role, data.facts[number].device || model.device, name ? `${name} ${String(version).slice(0, HASH_SIGNS)}` : ""].filter(Boolean);
     return el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
       el("span", { class: "soft" }, parts.map((text) => ` · ${visible(text)}`)),
-      [groundingLine(grounding), ["note", note]].map(([what, text]) => (text ? el("div", { class: "small soft" }, `${what}: ${visible(text)}`) : null)));
+      [[hearing, grounding], ["note", note]].map(([what, text]) => (text ? el("div", { class: "small soft" }, `${what === "note" ? what : `${what} ${visible(model.alias)}`}: ${visible(text)}`) : null)));
   }
 
   function lasted() {
