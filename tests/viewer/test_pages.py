@@ -70,8 +70,8 @@ def test_the_list_is_sorted_and_filtered_and_the_way_back_leads_to_the_same(view
 
 def test_two_runs_are_compared_with_a_click(viewer: Viewer, tab: Any) -> None:
     tab.goto(viewer.address)
+    tab.get_by_label("Choose poor").check()  # the newest is on top, so it is ticked first
     tab.get_by_label("Choose good").check()
-    tab.get_by_label("Choose poor").check()
     assert "Baseline good, compared with it: poor" in tab.locator("#chosen").inner_text()
     tab.get_by_role("link", name="Compare").click()
     tab.locator("#differences figure svg").first.wait_for()

@@ -107,6 +107,9 @@
 
   function choose(name, on) {
     view.chosen = [...view.chosen.filter((one) => one !== name), ...(on ? [name] : [])];
+    // Of two the earlier is the baseline, whichever was ticked first: the list has the newest on top.
+    const started = new Map(runs.map((run) => [run.name, KEYS.started(run)]));
+    if (on && view.chosen.length === 2) view.chosen.sort((a, b) => (started.get(a) < started.get(b) ? -1 : 1));
     drawChosen();
     writeAddress();
   }
