@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ ESC50 = "filename,fold,target,category,esc10,src_file,take"
 def printed(capsys, tmp_path, monkeypatch):
     """What a verb prints to a terminal, in a folder without data. No line is longer, but for a long name at its end."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
     def run(*arguments, code=0):
         assert main(list(arguments)) == code
@@ -214,3 +216,20 @@ def test_samples_that_cannot_be_read_are_no_reason_to_say_nothing(printed, esc50
     said = printed("describe", "esc50", "--data", str(esc50))
     assert " here cannot be read: " in " ".join(said.split())
     assert "licence" in said
+
+
+def test_a_pipe_gets_whole_lines(capsys):
+    assert main(["list", "metrics"]) == 0
+    piped = capsys.readouterr().out
+    assert "…" not in piped
+    assert max(map(len, piped.splitlines())) > 80
+
+
+def test_runs_are_listed_with_what_their_records_say(printed, tmp_path):
+    (tmp_path / "reports").mkdir()
+    assert "none of the runs" in printed("list", "runs", code=1)
+    (tmp_path / "reports" / "broken").mkdir()
+    (tmp_path / "reports" / "broken" / "run.json").write_text("{")
+    assert [line.split()[0] for line in printed("list", "runs").splitlines()] == ["name", "broken"]
+    (tmp_path / "reports").rename(tmp_path / "elsewhere")
+    assert "audiobench view FOLDER" in printed("list", "runs", code=4)
