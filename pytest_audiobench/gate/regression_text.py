@@ -31,13 +31,14 @@ def sentence(record: RegressionRecord) -> str:
     if record.p is None:
         return f"{record.method}{seen}"
     if (record.lower or 0.0) > 0.0:
-        return f"worse, but not shown to be more than {amount(record, record.margin)} worse: {at} is not below {level}{seen}"
+        margin = amount(record, record.margin)
+        return f"worse, but not shown to be more than {margin} worse: {at} is not below {level}{seen}"
     bound = f"up to {amount(record, record.bound)} worse is possible ({certain})"
     return f"{bound}, and {at} is not below {level}{seen}"
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 pp better: p < 0.0001 (one-sided)``, or over several comparisons the adjusted p alone; nothing for other verdicts."""
+    """``3.1 pp better: p < 0.0001 (one-sided)``, or of several the adjusted p; nothing for other verdicts."""
     if record.verdict != "improved":
         return ""
     test = f"p {p_text(record.p_better)} (one-sided)"

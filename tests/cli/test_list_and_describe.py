@@ -24,10 +24,11 @@ ESC50 = "filename,fold,target,category,esc10,src_file,take"
 def printed(capsys, tmp_path, monkeypatch):
     """What a verb prints to a terminal, in a folder without data. No line is longer, but for a long name at its end."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
     def run(*arguments, code=0):
-        assert main(list(arguments)) == code
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.stdout, "isatty", lambda: True)
+            assert main(list(arguments)) == code
         said = capsys.readouterr()
         assert [line for line in said.out.splitlines() if len(line) > 80 and len(line.split()[-1]) < 40] == []
         return said.err if code == 4 else said.out
