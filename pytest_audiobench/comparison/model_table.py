@@ -35,7 +35,7 @@ class Cell:
     is_best: bool = False
     parse_rate: float | None = None
     tested: RegressionRecord | None = None
-    """Its comparison with the line's first, on the samples of both; None for the first and for what is not comparable."""
+    """Its comparison with the line's first, on the samples of both; None where there is none."""
 
     @property
     def is_hardly_parsed(self) -> bool:

@@ -99,7 +99,10 @@ def text(table: ModelTable, format_: str, rows: str, columns: int) -> str:
         columns = len(grid[0])
     blocks = [[[row[0], *row[at : at + columns]] for row in grid] for at in range(1, len(grid[0]), columns)]
     write = _latex if format_ == "latex" else _markdown
-    return "\n".join(write(blocks, remarks(table, notes))) + "\n"
+    said = remarks(table, notes)
+    if rows == "changes":
+        said.insert(1, "Change: from the first model, on the samples of both, with its 95 % interval.")
+    return "\n".join(write(blocks, said)) + "\n"
 
 
 def csv_rows(table: ModelTable) -> list[dict[str, Any]]:
