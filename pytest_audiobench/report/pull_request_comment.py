@@ -34,8 +34,8 @@ _LONGEST_TEXT = 400
 _RULES = (
     "**pass**: the upper confidence bound of the drop is below the margin. **regressed**: the test of “the drop "
     "is at most the margin” gives p at most its level, alpha shared by all comparisons. **inconclusive**: neither; the "
-    "samples are too few to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**: "
-    "a pass for which the test of “it is no better” gives p at most alpha, adjusted for all comparisons "
+    "samples are too few to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**"
+    ": a pass for which the test of “it is no better” gives p at most alpha, adjusted for all comparisons "
     "(Holm); a regression elsewhere still fails."
 )
 

@@ -207,21 +207,11 @@ def test_a_player_of_the_machine_is_given_the_sound(inspect, tmp_path, monkeypat
     assert (tmp_path / "heard.wav").read_bytes() == Path("played.wav").read_bytes()
 
 
-def test_an_answer_that_could_not_be_parsed_is_marked_and_the_baselines_stands_beside(made, forks, capsys, monkeypatch):
+def test_the_baselines_answer_stands_beside_and_the_last_line_is_a_command(made, forks, capsys, monkeypatch):
     monkeypatch.chdir(made)
-    rows = [{"id": f"s{n}", "eval": "calls/own"} for n in range(2)]
-    assert rows
-    quiet = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:anyio",
-        "test_calls.py::test_beside",
-    ]
-    done = forks.pytest([*quiet, "--ab-model=baseline:chance", "--ab-run=next", "--ab-baseline=base#listener"], made)
+    quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio", "-k", "beside"]
+    against = ["--ab-model=baseline:chance", "--ab-run=next", "--ab-baseline=base#listener"]
+    done = forks.pytest([*quiet, *against], made)
     assert (made / "reports" / "next" / "run.json").exists(), done.stdout
     capsys.readouterr()
     assert main(["inspect", "next"]) == 0

@@ -611,3 +611,10 @@ def test_latex_is_refused_with_the_command_that_writes_it(lab, audiobench, capsy
     with pytest.raises(SystemExit):
         audiobench("compare", "a", "b", "--format", "latex")
     assert "audiobench table RUN … --change --format latex" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_unparsed_answer_is_marked_where_a_run_is_inspected(lab, audiobench):
+    lab.run("a", says=lambda sample_id: "no idea of what it is, but it barks all night " * 3)
+    _, out, _ = audiobench("inspect", "a")
+    assert re.search(r"“no idea of .*…” \(unparsed\)|“no idea of .*… \(unparsed\)", out)
+    assert max(map(len, out.splitlines())) <= 80

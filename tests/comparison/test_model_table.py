@@ -184,7 +184,7 @@ def test_a_radar_has_an_axis_for_each_share_and_needs_three(lab, audiobench, tmp
 def test_the_change_from_the_first_stands_beside_each_further_model(lab, audiobench, format_):
     lab.run("a", says=every(2))
     lab.run("b", says=every(10))
-    code, out, err = audiobench("table", "a", "b", "--change", "--format", format_)
+    code, out, _ = audiobench("table", "a", "b", "--change", "--format", format_)
     assert code == 0
     if format_ == "csv":
         first, second = csv.DictReader(io.StringIO(out))
