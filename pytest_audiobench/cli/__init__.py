@@ -37,6 +37,12 @@ GROUPS: Mapping[str, Sequence[str]] = {
 """The verbs as the help shows them; one that is in no group stands at its end."""
 
 
+_ELSEWHERE: Mapping[tuple[str, str], str] = {
+    ("audiobench compare", "latex"): "audiobench table RUN … --change --format latex",
+}
+"""Which command has a choice that a verb has not."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose refusals end with what may have been meant."""
 
@@ -47,7 +53,9 @@ class Parser(argparse.ArgumentParser):
             known = re.findall(r"[\w.-]+", match["choices"])
         elif match := re.match(r"unrecognized arguments: (?P<word>--[\w-]+)", message):
             known = [*self._option_string_actions]
-        if match and (likely := near(match["word"], known)):
+        if match and (instead := _ELSEWHERE.get((self.prog, match["word"]))):
+            message = f"{message.partition(' (choose from')[0]}; {instead} has it"
+        elif match and (likely := near(match["word"], known)):
             message = f"{message.partition(' (choose from')[0]}; did you mean {' or '.join(likely)}?"
         super().error(message)
 

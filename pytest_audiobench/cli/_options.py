@@ -29,16 +29,42 @@ def level(text: str) -> float:
     return value
 
 
+class Adding(argparse.Action):
+    """Adds each further value: of a list with commas behind a comma, of a pattern as a list of patterns."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: object) -> None:
+        before = getattr(namespace, self.dest)
+        if before is not self.default:
+            value = (
+                [*([before] if isinstance(before, str) else before), value]
+                if self.metavar == "PATTERN"
+                else f"{before},{value}"
+            )
+        setattr(namespace, self.dest, value)
+
+
 _SELECTION: Mapping[str, Mapping[str, Any]] = {
-    "--eval": {"metavar": "PATTERN", "default": "*", "help": "only evals of this name; * and ? are special"},
-    "--model": {"metavar": "PATTERN", "default": "*", "help": "only models of this alias (default: all)"},
+    "--eval": {
+        "metavar": "PATTERN",
+        "action": Adding,
+        "default": "*",
+        "help": "only evals of this name; * and ? are special; repeatable",
+    },
+    "--model": {
+        "metavar": "PATTERN",
+        "action": Adding,
+        "default": "*",
+        "help": "only models of this alias (default: all); repeatable",
+    },
     "--metric": {
         "metavar": "headline|all|NAME,…",
+        "action": Adding,
         "default": "headline",
         "help": "the metrics (default: each eval's headline metric)",
     },
     "--scorers": {
         "metavar": "headline|all|NAME,…",
+        "action": Adding,
         "default": "headline",
         "help": "the scorers (default: the headline scorer)",
     },
@@ -86,6 +112,7 @@ def add_terms_of_reading(parser: argparse.ArgumentParser) -> None:
     add(
         "--columns",
         metavar="FIELD=COLUMN,…",
+        action=Adding,
         default="",
         help="a table's columns, such as id=utt,answer=pred,reference=ref,choices=options,groups=accent+age",
     )

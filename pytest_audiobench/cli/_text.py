@@ -50,7 +50,7 @@ def cut(text: str, width: int) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Rows of cells below each other, the columns ``right`` at their ends; the last is cut at the width."""
+    """Rows of cells below each other, the columns ``right`` at their ends; the last is cut at a terminal's width."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     left = WIDTH - sum(widths[:-1]) - 2 * (len(widths) - 1)
     lines = []
@@ -59,5 +59,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]
             cell.rjust(width) if number in right else cell.ljust(width)
             for number, (cell, width) in enumerate(zip(row[:-1], widths, strict=False))
         ]
-        lines.append("  ".join([*cells, cut(row[-1], max(left, 20))]).rstrip())
+        # A file or a pipe has no width, and what is cut cannot be searched for.
+        last = cut(row[-1], max(left, 20)) if sys.stdout.isatty() else " ".join(row[-1].split())
+        lines.append("  ".join([*cells, last]).rstrip())
     return lines

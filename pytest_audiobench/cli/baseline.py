@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, names
+from pytest_audiobench.cli._options import Adding, add_reports, names
 from pytest_audiobench.errors import UsageError
 
 _MAIN = Path("baselines/main.json")
@@ -19,7 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
     add("--out", metavar="FILE", type=Path, default=_MAIN, help=f"default {_MAIN}")
     add("--model", metavar="ALIAS", default="", help="which model, where the run has several")
-    add("--scorers", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)")
+    about = "protocols to keep beside the first (default: none)"
+    add("--scorers", metavar="all|NAME,…", action=Adding, default="", help=about)
     add("--text", action="store_true", help="keep the answers too, 2,000 characters of each at most")
     add("--allow-partial", action="store_true", help="write it though the run was interrupted or evals of it failed")
     add("--allow-unreadable", action="store_true", help="write it though most answers of an eval could not be parsed")

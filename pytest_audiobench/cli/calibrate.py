@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_reports, add_selection, level, names
+from pytest_audiobench.cli._options import Adding, add_reports, add_selection, level, names
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.cli.power import share
 from pytest_audiobench.errors import UsageError
@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely the printed loss is seen (default 0.8)")
     add("--model", metavar="PATTERN", default="", help="which model, where a run has several")
     add_selection(parser, "--eval")
-    add("--metric", metavar="NAME,…", default="", help="the metrics (default: each eval's first)")
+    add("--metric", metavar="NAME,…", action=Adding, default="", help="the metrics (default: each eval's first)")
     add("--out", metavar="FILE", type=Path, help="write them into this file of thresholds, such as audiobench.toml")
     add("--accept", metavar="EVAL", action="append", default=[], help="write even if this eval became worse; a pattern")
     add_reports(parser)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pytest_audiobench.cli._options import (
     COMPONENTS,
+    Adding,
     add_compared,
     add_output,
     add_selection,
@@ -27,7 +28,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser, "--max-drop")
     add_terms_of_reading(parser)
     add("--family", metavar="NAME[,KEY=VALUE…]", default="", help="the protocol of answers whose file does not say it")
-    add("--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)")
+    about = "lines for groups of samples too (default: none)"
+    add("--groups", metavar="all|none|FIELD,…", action=Adding, default="none", help=about)
     add(
         "--allow-mismatch",
         action="append",

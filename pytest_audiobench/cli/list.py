@@ -1,4 +1,4 @@
-"""``audiobench list benchmarks|models|protocols|scorers|metrics|perturbations|readers [WORD]``."""
+"""``audiobench list benchmarks|models|protocols|scorers|metrics|perturbations|readers|runs [WORD]``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.places import Places
 
 HELP = (
-    "list the benchmarks, models, protocols, scorers, metrics, perturbations or readers that there are; describe says "
-    "more of one"
+    "list the benchmarks, models, protocols, scorers, metrics, perturbations or readers that there are, or the runs in "
+    "reports; describe says more of one"
 )
 
 
@@ -129,6 +129,19 @@ def _perturbations(word: str, _: Places) -> Iterator[str]:
         yield wrapped(f"Groups, which are asked together: {', '.join(groups)}", 0, 2)
 
 
+def _runs(word: str, _: Places) -> Iterator[str]:
+    from pytest_audiobench.viewer.run_list import RunList
+
+    if not _REPORTS.is_dir():
+        raise UsageError(f"there is no folder {_REPORTS} here: audiobench view FOLDER shows the runs of another")
+    found = RunList(_REPORTS).rows(word, float("inf"))["runs"]
+    rows = [
+        (run["name"], run["started"][:16].replace("T", " "), str(run["evals"]), run["word"], ", ".join(run["models"]))
+        for run in found
+    ]
+    yield from table([("name", "started", "evals", "verdict", "models"), *rows], right=(2,)) if rows else ()
+
+
 def _readers(word: str, _: Places) -> Iterator[str]:
     from pytest_audiobench.rescoring.layouts import known_readers
 
@@ -172,6 +185,7 @@ def _scorer_pages(folder: Path) -> str:
     return f"{len(write_pages(folder))} pages written to {folder}"
 
 
+_REPORTS = Path("reports")
 _LISTS: Mapping[str, Callable[[str, Places], Iterator[str]]] = {
     "benchmarks": _benchmarks,
     "models": _models,
@@ -180,6 +194,7 @@ _LISTS: Mapping[str, Callable[[str, Places], Iterator[str]]] = {
     "metrics": _metrics,
     "perturbations": _perturbations,
     "readers": _readers,
+    "runs": _runs,
 }
 _PAGES: Mapping[str, Callable[[Path], str]] = {
     "benchmarks": _benchmark_pages,

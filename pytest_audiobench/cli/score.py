@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.cli._options import add_output, add_terms_of_reading, local, names, put, terms_of_reading
+from pytest_audiobench.cli._options import Adding, add_output, add_terms_of_reading, local, names, put, terms_of_reading
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import UsageError
 
@@ -35,6 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--scorers",
         metavar="all|NAME,…",
+        action=Adding,
         default="",
         help="the scorers to read them by (default: those of the run, else all)",
     )

@@ -18,6 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_compared(parser)
     add("--format", choices=("markdown", "latex", "csv"), default="markdown", help="how to write it (default markdown)")
     add("--rows", choices=("models", "benchmarks"), help="what the rows are (default: what there is more of)")
+    add("--change", action="store_true", help="the change from the first model beside each further one")
     columns = f"numbers beside each other; more go into a further table (default {_USUAL_COLUMNS})"
     add("--columns", metavar="N", type=int, default=_USUAL_COLUMNS, help=columns)
     add("--out", metavar="FILE", type=place, help="write it into this file")
@@ -39,7 +40,13 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         sides = contenders([local(run) for run in args.runs], args.reports, args.model, args.eval, least=1)
         table = model_table(sides, Selection(names(args.metric), names(args.scorers)), args.alpha)
-    rows = args.rows or ("models" if len(table.models) >= len(table.lines) else "benchmarks")
+    if args.change and len(table.models) < 2:
+        raise UsageError("--change is from the first model to each further one: name another run")
+    if args.change and args.rows == "models":
+        raise UsageError("--change has a row for each benchmark: leave --rows models away")
+    rows = (
+        "changes" if args.change else args.rows or ("models" if len(table.models) >= len(table.lines) else "benchmarks")
+    )
     if args.svg is not None:
         _draw(args.svg, (radar_plot if args.plot == "radar" else bar_plot)(table))
     put(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,6 +90,7 @@ def _row(comparison: Comparison, line: ComparedLine, at: int, regression: Regres
         **_figures("", estimate),
         "answered": line.parse_rates[at],
         "status": regression.status,
+        "verdict": regression.verdict,
         "drop": regression.drop,
         "drop_lower": regression.lower,
         "drop_upper": regression.upper,
@@ -160,7 +162,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 def rules_text(comparison: Comparison) -> str:
     """What the columns hold, and how strict the tests are."""
     rules = comparison.rules
-    level = level_text(rules.alpha, max(1, comparison.comparisons))
+    level = level_text(rules.alpha, max(1, comparison.comparisons), _kinds(comparison))
     first, *others = (each.letter for each in comparison.contenders)
     what = f"{others[0]} \N{MINUS SIGN} {first}" if len(others) == 1 else f"each minus {first}"
     return (
@@ -168,6 +170,15 @@ def rules_text(comparison: Comparison) -> str:
         f"below {level}; flips: samples that became worse / better; MDE: the minimum detectable effect, the drop that "
         "is called regressed four times in five (\N{EN DASH} on lines that improved or regressed)"
     )
+
+
+def _kinds(comparison: Comparison) -> str:
+    """What is compared: ``7 of evals, 1 pooled``."""
+    kinds = Counter[str]()
+    for line in comparison.lines:
+        kind = "of groups" if line.plan.group else "pooled" if line.plan.is_pooled else "of evals"
+        kinds[kind] += line.plan.comparisons
+    return ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("of evals", "of groups", "pooled") if kinds[kind])
 
 
 def sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, art
 from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_evals, comparable_with_runs
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-from pytest_audiobench.gate.config import matches
+from pytest_audiobench.gate.config import Patterns, matches
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.rescoring.layouts import holds_answers, source_of
@@ -50,8 +50,8 @@ class Contender:
 def contenders(
     named: Sequence[str],
     reports: Path = Path("reports"),
-    model: str = "*",
-    evals: str = "*",
+    model: Patterns = "*",
+    evals: Patterns = "*",
     terms: ReadingTerms = NO_TERMS,
     least: int = 2,
 ) -> list[Contender]:

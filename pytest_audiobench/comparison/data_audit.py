@@ -18,7 +18,7 @@ from pytest_audiobench.audio.clip_record import Recipe
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import gives_letters
 from pytest_audiobench.evaluation.perturbation_series import CLEAN, unperturbed
-from pytest_audiobench.gate.config import matches
+from pytest_audiobench.gate.config import Patterns, matches
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.lines import SampleRecord
 from pytest_audiobench.records.run import ItemRecord
@@ -144,7 +144,7 @@ class _Eval:
     """Items with another truth in another run, which are not compared with those."""
 
 
-def audit(named: Sequence[str], reports: Path = Path("reports"), evals: str = "*", model: str = "*") -> Audit:
+def audit(named: Sequence[str], reports: Path = Path("reports"), evals: Patterns = "*", model: Patterns = "*") -> Audit:
     """The suspect items of the runs ``named``, by what models that match ``model`` said in evals that match ``evals``.
 
     Raises UsageError for what is no finished run, for a run that is named twice, and where nothing matches.
@@ -176,7 +176,7 @@ def audit(named: Sequence[str], reports: Path = Path("reports"), evals: str = "*
     return Audit([side.name for side in sides], checks, suspects, items, notes)
 
 
-def _read(run: Run, evals: dict[str, _Eval], pattern: str, model: str) -> Iterator[Side]:
+def _read(run: Run, evals: dict[str, _Eval], pattern: Patterns, model: Patterns) -> Iterator[Side]:
     """Take in the samples of a run; yields who answered."""
     models = {each.alias: each for each in run.record.models}
     parts: dict[tuple[str, str], tuple[ItemRecord, _Eval, bool, Side]] = {}

@@ -7,15 +7,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_audiobench.comparison.comparison_lines import PlannedLine, Selection, estimate, planned_lines
+from pytest_audiobench.comparison.comparison_lines import (
+    PlannedLine,
+    Selection,
+    estimate,
+    parse_rate,
+    planned_lines,
+)
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
-from pytest_audiobench.gate.regression_text import level_text
+from pytest_audiobench.gate.regression_text import change_of, change_texts, level_text
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text
+from pytest_audiobench.report.verdict import LOW_PARSE_RATE
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,24 @@ class Cell:
     mismatch: str = ""
     """Why it may not be compared with the line's first; it is marked, and no difference is claimed."""
     is_best: bool = False
+    parse_rate: float | None = None
+    tested: RegressionRecord | None = None
+    """Its comparison with the line's first, on the samples of both; None where there is none."""
+
+    @property
+    def is_hardly_parsed(self) -> bool:
+        """Whether so few answers were parsed that the value says little."""
+        return self.parse_rate is not None and self.parse_rate < LOW_PARSE_RATE
+
+    @property
+    def change(self) -> tuple[str, str]:
+        """``+38.8 pp`` and ``+26.2 to +50.3``; empty texts where there is none."""
+        return change_texts(self.tested) if self.tested else ("", "")
+
+    @property
+    def change_values(self) -> tuple[float | None, float | None, float | None]:
+        """The change with the ends of its interval, in the metric's unit."""
+        return change_of(self.tested) if self.tested else (None, None, None)
 
     def value(self, unit: str) -> str:
         """``87.5`` of a share, in percent."""
@@ -119,13 +144,15 @@ def _cells(plan: PlannedLine) -> Iterator[Cell | None]:
     first: int | None = None
     for at, side in enumerate(plan.sides):
         figure = None if side is None else estimate(side, plan.kind, plan.scorer, plan.group)
-        if figure is None or figure.value != figure.value:
+        if side is None or figure is None or figure.value != figure.value:
             yield None
         elif first is None:
             first = at
-            yield Cell(figure)
+            yield Cell(figure, parse_rate=parse_rate(side, plan.scorer, plan.group))
         else:
-            yield Cell(figure, _mismatch(plan, first, at))
+            rate, mismatch = parse_rate(side, plan.scorer, plan.group), _mismatch(plan, first, at)
+            tested = None if mismatch else _tested(plan, first, at, Terms())
+            yield Cell(figure, mismatch, parse_rate=rate, tested=tested)
 
 
 def _mismatch(plan: PlannedLine, first: int, at: int) -> str:

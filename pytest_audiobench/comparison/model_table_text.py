@@ -12,6 +12,7 @@ from pytest_audiobench.comparison.model_table import Cell, ModelTable, TableLine
 from pytest_audiobench.comparison.table_cells import LONGEST
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.safe_text import csv_text, escaped, table_row
+from pytest_audiobench.report.verdict import LOW_PARSE_RATE
 
 _SIGNS = str.maketrans(
     {
@@ -20,7 +21,15 @@ _SIGNS = str.maketrans(
         **{character: f"{{{character}}}" for character in "[*"},
         **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"},
         **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}\allowbreak{}"},
-        **{"–": "--", "—": "---", "…": r"\ldots{}", "’": "'", "×": r"$\times$", "\N{MINUS SIGN}": "$-$"},
+        **{
+            "†": r"$\dagger$",
+            "–": "--",
+            "—": "---",
+            "…": r"\ldots{}",
+            "’": "'",
+            "×": r"$\times$",
+            "\N{MINUS SIGN}": "$-$",
+        },
     }
 )
 
@@ -33,6 +42,10 @@ def latex(text: str) -> str:
 def _markdown_text(text: str) -> str:
     """As :func:`escaped`, without the backslashes that mean nothing inside a line and hinder who reads the source."""
     return re.sub(r"\\([()+-])", r"\1", escaped(text, LONGEST))
+
+
+_LOW = "†"
+"""Stands behind a score of which few answers were parsed."""
 
 
 @dataclass
@@ -71,18 +84,25 @@ _LATEX = _Dialect(
 
 
 def text(table: ModelTable, format_: str, rows: str, columns: int) -> str:
-    """``table`` as markdown, latex or csv; with the ``rows`` "models" or "benchmarks", and in tables of at most so many
+    """``table`` as markdown, latex or csv; with the ``rows`` "models", "benchmarks" or "changes" (benchmarks
+    with the change from the first model), and in tables of at most so many
     ``columns`` of numbers.
     """
     if format_ == "csv":
         return csv_text(csv_rows(table))
     notes, dialect = Footnotes(), _LATEX if format_ == "latex" else _MARKDOWN
-    grid = _grid(table, dialect, notes)
+    grid = _grid(table, dialect, notes) if rows != "changes" else _change_grid(table, dialect, notes)
     if rows == "models":
         grid = [list(column) for column in zip(*grid, strict=True)]
+    if rows == "changes":
+        # The change means nothing apart from the values that it is of.
+        columns = len(grid[0])
     blocks = [[[row[0], *row[at : at + columns]] for row in grid] for at in range(1, len(grid[0]), columns)]
     write = _latex if format_ == "latex" else _markdown
-    return "\n".join(write(blocks, remarks(table, notes))) + "\n"
+    said = remarks(table, notes)
+    if rows == "changes":
+        said.insert(1, "Change: from the first model, on the samples of both, with its 95 % interval.")
+    return "\n".join(write(blocks, said)) + "\n"
 
 
 def csv_rows(table: ModelTable) -> list[dict[str, Any]]:
@@ -100,6 +120,8 @@ def csv_rows(table: ModelTable) -> list[dict[str, Any]]:
             "lower": cell.estimate.lower,
             "upper": cell.estimate.upper,
             "n": cell.estimate.n,
+            "parse_rate": cell.parse_rate,
+            **dict(zip(("change", "change_lower", "change_upper"), cell.change_values, strict=True)),
             "best": cell.is_best,
             "not_comparable": cell.mismatch,
             "scorer": line.plan.scorer,
@@ -115,8 +137,10 @@ def remarks(table: ModelTable, notes: Footnotes) -> list[str]:
     """What stands below the table."""
     signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in table.lines}
     empty = any(cell is None for line in table.lines for cell in line.cells)
+    low = any(cell.is_hardly_parsed for line in table.lines for cell in line.cells if cell)
     return [
         table.rule + " A dash: not measured." * empty,
+        *[f"{_LOW}: fewer than {100 * LOW_PARSE_RATE:g} % of the answers could be parsed; the score says little"] * low,
         *(f"{letter}: not comparable with the first of its benchmark: {why}" for why, letter in notes.letters.items()),
         *signatures,
         *table.notes,
@@ -135,6 +159,24 @@ def _grid(table: ModelTable, dialect: _Dialect, notes: Footnotes) -> list[list[s
     return grid
 
 
+def _change_grid(table: ModelTable, dialect: _Dialect, notes: Footnotes) -> list[list[str]]:
+    """A row for each benchmark: metric, n, the models' values, each further one with its change from the first."""
+    first, *others = map(dialect.safe, table.models)
+    grid = [["benchmark", "metric", "n", first, *(head for name in others for head in (name, f"change to {name}"))]]
+    by_scorer = Counter((line.name, line.metric) for line in table.lines)
+    for line in table.lines:
+        by = f" by {line.plan.scorer}" * (by_scorer[line.name, line.metric] > 1)
+        metric = f"{dialect.safe(line.metric + by)} {dialect.arrows[line.kind.direction]}"
+        row = [dialect.safe(line.name), metric, f"{line.n:,}"]
+        for at, cell in enumerate(line.cells):
+            row.append(_cell_text(line, cell, dialect, notes))
+            if at:
+                change, interval = map(dialect.safe, cell.change if cell else ("", ""))
+                row.append(change + dialect.interval.format(interval) * bool(interval) or dialect.nothing)
+        grid.append(row)
+    return grid
+
+
 def _cell_text(line: TableLine, cell: Cell | None, dialect: _Dialect, notes: Footnotes) -> str:
     if cell is None:
         return dialect.nothing
@@ -144,6 +186,7 @@ def _cell_text(line: TableLine, cell: Cell | None, dialect: _Dialect, notes: Foo
     return (
         shown
         + dialect.n.format(n) * (n != line.n)
+        + dialect.mark.format(dialect.safe(_LOW)) * cell.is_hardly_parsed
         + (dialect.mark.format(notes.mark(cell.mismatch)) if cell.mismatch else "")
     )
 

@@ -12,7 +12,7 @@ from pytest_audiobench.comparison.baseline_sources import contents_of, missing_p
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.calibration import Figures, figures_of
-from pytest_audiobench.gate.config import matches
+from pytest_audiobench.gate.config import Patterns, matches
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.report.run_reader import Run, load_run
 
@@ -28,7 +28,9 @@ class RepeatedRuns(NamedTuple):
     notes: Sequence[str]
 
 
-def repeated_runs(runs: Sequence[str], reports: Path, model: str, evals: str, metrics: Sequence[str]) -> RepeatedRuns:
+def repeated_runs(
+    runs: Sequence[str], reports: Path, model: str, evals: Patterns, metrics: Sequence[str]
+) -> RepeatedRuns:
     """The runs in these folders, or of these names under ``reports``.
 
     Raises UsageError for runs of several models or of changed weights, for one that is not whole or was limited, and
@@ -98,7 +100,7 @@ def _unshared(sides: Sequence[Sequence[ComparableEval]]) -> list[str]:
     return sorted({name for names in evals for name in names if not all(name in each for each in evals)})
 
 
-def figures_in_table(file: Path, evals: str) -> RepeatedRuns:
+def figures_in_table(file: Path, evals: Patterns) -> RepeatedRuns:
     """A CSV file with the columns eval, metric, run, value and n (samples), a row for each run of each metric.
 
     Values are in the metric's own unit, or a percentage with its sign: ``70.65%``. Raises UsageError, with file and

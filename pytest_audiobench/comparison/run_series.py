@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from pytest_audiobench.comparison.baseline_sources import STOPPED, contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.config import matches
+from pytest_audiobench.gate.config import Patterns, matches
 from pytest_audiobench.records.lines import LINE_FILES
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import run_writer
@@ -79,7 +79,7 @@ def ordered_points(
     return points, model_name, notes
 
 
-def reader(evals: str = "*") -> Callable[[Point], Contender]:
+def reader(evals: Patterns = "*") -> Callable[[Point], Contender]:
     """Reads runs with all samples of the evals that match ``evals``; keeps three, so that a long track needs no more
     memory than a short one.
     """

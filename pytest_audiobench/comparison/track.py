@@ -17,6 +17,7 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.config import Patterns
 from pytest_audiobench.gate.regression import Terms
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.fields import Direction
@@ -76,7 +77,7 @@ class TrackOptions(NamedTuple):
     """What is followed, and how strict the tests are."""
 
     chosen: comparison_lines.Selection
-    evals: str
+    evals: Patterns
     alpha: float
     max_drop: str
 

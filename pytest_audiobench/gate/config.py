@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes, near, nearest
@@ -278,6 +278,13 @@ def _glob_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts.get(c) or re.escape(c) for c in pattern), re.DOTALL)
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Whether ``pattern`` covers the whole of ``text``: only ``*`` (any characters) and ``?`` (one) are special."""
-    return _glob_pattern(pattern).fullmatch(text) is not None
+Patterns: TypeAlias = str | Sequence[str]
+"""A pattern, or several of which one is enough."""
+
+
+def matches(pattern: Patterns, text: str) -> bool:
+    """Whether ``pattern``, or one of several, covers the whole of ``text``: only ``*`` (any characters) and ``?`` (one)
+    are special.
+    """
+    patterns = [pattern] if isinstance(pattern, str) else pattern
+    return any(_glob_pattern(each).fullmatch(text) is not None for each in patterns)

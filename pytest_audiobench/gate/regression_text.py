@@ -30,18 +30,23 @@ def sentence(record: RegressionRecord) -> str:
         return f"{most} ({certain}), below the margin of {margin}{seen}"
     if record.p is None:
         return f"{record.method}{seen}"
+    if (record.lower or 0.0) > 0.0:
+        margin = amount(record, record.margin)
+        return f"worse, but not shown to be more than {margin} worse: {at} is not below {level}{seen}"
     bound = f"up to {amount(record, record.bound)} worse is possible ({certain})"
     return f"{bound}, and {at} is not below {level}{seen}"
 
 
 def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 pp better: p < 0.0001 (one-sided)``, over several comparisons with q; nothing for other verdicts."""
+    """``3.1 pp better: p < 0.0001 (one-sided)``, or of several the adjusted p; nothing for other verdicts."""
     if record.verdict != "improved":
         return ""
-    lines = f", q {p_text(record.q_better)} (adjusted over {record.lines:,} comparisons)" if record.lines > 1 else ""
+    test = f"p {p_text(record.p_better)} (one-sided)"
+    if record.lines > 1:
+        test = f"Holm-adjusted p {p_text(record.q_better)} (one-sided, {record.lines:,} comparisons)"
     gain = amount(record, None if record.drop is None else -record.drop)
     better = "lower (better)" if record.direction == "lower" else "better"
-    return f"{gain} {better}: p {p_text(record.p_better)} (one-sided){lines}"
+    return f"{gain} {better}: {test}"
 
 
 def open_drop(record: RegressionRecord) -> float | None:
@@ -74,9 +79,13 @@ def change_texts(record: RegressionRecord) -> tuple[str, str]:
     return difference_text(value, unit), interval
 
 
-def level_text(alpha: float, lines: int) -> str:
-    """What p is compared with: ``0.05``, or ``0.0071 (0.05 shared by 7 comparisons)``."""
-    return f"{alpha:g}" if lines == 1 else f"{alpha / lines:.2g} ({alpha:g} shared by {lines:,} comparisons)"
+def level_text(alpha: float, lines: int, which: str = "") -> str:
+    """What p is compared with: ``0.05``, or ``0.0071 (0.05 shared by 7 comparisons)``, behind a colon ``which``."""
+    return (
+        f"{alpha:g}"
+        if lines == 1
+        else f"{alpha / lines:.2g} ({alpha:g} shared by {lines:,} comparisons{which and f': {which}'})"
+    )
 
 
 def p_text(p: float | None) -> str:

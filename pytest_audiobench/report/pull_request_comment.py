@@ -32,11 +32,11 @@ MOST_BYTES = 60_000
 _FLIPS = 3
 _LONGEST_TEXT = 400
 _RULES = (
-    "**pass**: the upper bound of the drop is below the margin. **regressed**: the test of “the drop is at most the "
-    "margin” gives p at most its level, alpha shared by all comparisons. **inconclusive**: neither; the samples are "
-    "too few to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**: a pass for "
-    "which the test of “it is no better”, adjusted over all comparisons, gives q at most alpha; it makes up for no "
-    "regression."
+    "**pass**: the upper confidence bound of the drop is below the margin. **regressed**: the test of “the drop "
+    "is at most the margin” gives p at most its level, alpha shared by all comparisons. **inconclusive**: neither; the "
+    "samples are too few to decide. **not comparable**: the two runs do not match, or could not be asked. **improved**"
+    ": a pass for which the test of “it is no better” gives p at most alpha, adjusted for all comparisons "
+    "(Holm); a regression elsewhere still fails."
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ def sample_lines(sample: Joined, item: ItemRecord, recipes: Sequence[Any], heard
             end = "" if output.finish in ("stop", "unknown") else f" [{output.finish}]"
             yield from _labelled("  answer", f"{output.text or '(empty)'}{end}")
         yield from _labelled("  error", row.error or "")
+    yield from _labelled("baseline", _before(sample, first))
     for scorer, verdict in verdicts(sample, item).items():
         yield from _labelled("read", f"{verdict} (by {scorer})")
 
@@ -88,13 +90,18 @@ def wrong_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, seve
                 name = eval_name(item.eval, item.model, several)
                 given = _given(sample, last) if error is None else f"not asked: {error}"
                 truth = " or ".join(first.references or (first.reference,))
-                rows.append((cut_in_the_middle(name, 24), _short(first.sample_id, 24), given, truth))
+                before = _before(sample, first)
+                rows.append((cut_in_the_middle(name, 24), _short(first.sample_id, 24), given, before, truth))
                 shown = shown or f"{command} --clip {shlex.quote(first.sample_id)}"
     wrong = counts["wrong"] + counts["not asked"]
     if rows:
-        left = WIDTH - 8 - sum(max(len(row[number]) for row in rows) for number in (0, 1))
-        short = [(*row[:2], *(_short(text, left // 2) for text in row[2:])) for row in rows]
-        yield from aligned([("eval", "id", "answer", "reference"), *short], left=(0, 1, 2, 3))
+        head = ("eval", "id", "answer", "baseline", "reference")
+        shown_columns = [at for at in range(5) if at != 3 or any(row[3] for row in rows)]
+        texts = len(shown_columns) - 2
+        left = _width() - 4 - 2 * texts - sum(max(len(row[number]) for row in rows) for number in (0, 1))
+        short = [(*row[:2], *(_short_answer(text, left // texts) for text in row[2:])) for row in rows]
+        cells = [[row[at] for at in shown_columns] for row in (head, *short)]
+        yield from aligned(cells, left=range(len(shown_columns)))
         yield ""
     more = f"; the first {len(rows)} are shown, --eval PATTERN chooses" if wrong > len(rows) else ""
     unasked = f", of which {counts['not asked']:,} could not be asked" if counts["not asked"] else ""
@@ -114,19 +121,20 @@ def changed_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, se
     for item, sample in samples:
         if sample.compared is None or sample.compared.change == "same":
             continue
-        change, before = sample.compared.change, sample.compared.before
+        change = sample.compared.change
         counts[change] += 1
         if len(changed[change]) < _MOST_WRONG:
             _, first, last = subject_rows(sample)
             references = first.references or (first.reference,)
-            was = answer_label(before, first.choices, references) if before.text is None else f"“{before.text}”"
             name = cut_in_the_middle(eval_name(item.eval, item.model, several), 24)
-            texts = was or before.status, _given(sample, last), " or ".join(references)
+            texts = _before(sample, first), _given(sample, last), " or ".join(references)
             changed[change].append((name, first.sample_id, change, *texts))
     rows = [*changed["worse"], *changed["better"]][:_MOST_WRONG]
     if rows:
-        left = WIDTH - 18 - max(len(row[0]) for row in rows) - min(24, max(len(row[1]) for row in rows))
-        short = [(row[0], _short(row[1], 24), row[2], *(_short(text, left // 3) for text in row[3:])) for row in rows]
+        left = _width() - 18 - max(len(row[0]) for row in rows) - min(24, max(len(row[1]) for row in rows))
+        short = [
+            (row[0], _short(row[1], 24), row[2], *(_short_answer(text, left // 3) for text in row[3:])) for row in rows
+        ]
         yield from aligned([("eval", "id", "", "before", "now", "reference"), *short], left=range(6))
         yield ""
     more = f"; the first {len(rows)} are shown, --eval PATTERN chooses" if counts.total() > len(rows) else ""
@@ -135,12 +143,36 @@ def changed_lines(samples: Iterable[tuple[ItemRecord, Joined]], command: str, se
         yield f"see one: {command} --clip {shlex.quote(rows[0][1])}"
 
 
+def _width() -> int:
+    """The terminal's columns; the usual ones where the output goes elsewhere."""
+    return max(60, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def _before(sample: Joined, first: PredictionRow) -> str:
+    """The baseline's answer, in quotes where its text was kept; empty without a baseline."""
+    if sample.compared is None:
+        return ""
+    before = sample.compared.before
+    if before.text is not None:
+        return f"“{before.text}”{_unread(before.status)}"
+    return answer_label(before, first.choices, first.references or (first.reference,)) or before.status
+
+
+def _unread(status: str) -> str:
+    """`` (unparsed)``, behind the text of an answer from which no value could be parsed."""
+    return "" if status == "parsed" else f" ({status.replace('_', ' ')})"
+
+
 def _given(sample: Joined, last: PredictionRow) -> str:
-    """What was read of the answer, an option's letter with its text; in quotes what could not be read."""
+    """What was read of the answer, an option's letter with its text; in quotes and marked what could not be read."""
     value = value_words(sample.processed[0].value) if sample.processed else None
     if not value:
         text = next((output.text for output in last.outputs), "")
-        return f"“{text}”" if text.strip() else "(empty)"
+        return (
+            f"“{text}”{_unread(sample.processed[0].status if sample.processed else 'parsed')}"
+            if text.strip()
+            else "(empty)"
+        )
     options = {chr(ord("A") + number): text for number, text in enumerate(last.choices[:26])}
     is_letter = value in options and value not in last.choices
     return f"{value} {options[value]}" if is_letter else value
@@ -231,6 +263,12 @@ def _labelled(label: str, text: str, indent: int = 0) -> Iterator[str]:
         yield from textwrap.wrap(
             printable(text), WIDTH, initial_indent=begin, subsequent_indent=after, break_on_hyphens=False
         )
+
+
+def _short_answer(text: str, width: int) -> str:
+    """As :func:`_short`; what stands behind a quoted text stays."""
+    quoted, end, mark = text.rpartition("” (")
+    return f"{_short(quoted + '”', width - len(mark) - 2)} ({mark}" if end else _short(text, width)
 
 
 def _short(text: str, width: int = 20) -> str:

@@ -192,7 +192,9 @@ def _hearing(hearing: HearingRecord) -> str:
     if hearing.status == "unproven":
         return "audio not shown to be heard by"
     # That the audio makes the prompt longer shows no more than that it gets there.
-    return "audio reaches" if hearing.evidence.startswith(("one second of audio", "prompt_tokens")) else "audio heard by"
+    return (
+        "audio reaches" if hearing.evidence.startswith(("one second of audio", "prompt_tokens")) else "audio heard by"
+    )
 
 
 def _judging(model: ModelRecord, items: Sequence[ItemRecord]) -> str:

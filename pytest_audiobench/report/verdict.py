@@ -32,7 +32,8 @@ INSTRUMENT_FAILED = 6
 _MOST_NAMES = 5
 _MOST_UNMEASURED = 3
 _MOST_ALARMS = 20
-_LOW_PARSE_RATE = 0.8
+LOW_PARSE_RATE = 0.8
+"""Below this share of parsed answers a score says little."""
 
 
 class RunVerdict(NamedTuple):
@@ -281,7 +282,7 @@ def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
         if item.control or not item.scorers or any(map(is_alarm, item.warnings)):
             continue
         coverage = item.scorers[0].coverage
-        if 0 < coverage.parsed < _LOW_PARSE_RATE * coverage.n:
+        if 0 < coverage.parsed < LOW_PARSE_RATE * coverage.n:
             low[item.eval] = f"{item.eval} {parse_rate_text(coverage)}"
     if not low:
         return []

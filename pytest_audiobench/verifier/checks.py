@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.report.formatting import counted
+
 Status: TypeAlias = Literal["ok", "fails", "not_recomputed"]
 STATUSES: tuple[Status, ...] = ("ok", "fails", "not_recomputed")
 
@@ -70,9 +72,12 @@ class Verification:
     def closing(self) -> str:
         """The verdict in one line."""
         counts, failing = self.counts(), self.failing()
-        rest = f"{counts['ok']} parts ok, {counts['not_recomputed']} not recomputed"
+        kinds = Counter(item.what for item in self.checked)
+        rest = f"{counted(counts['ok'], 'part')} of {', '.join(counted(n, kind) for kind, n in kinds.items())}"
+        unknown = f"; {counts['not_recomputed']} could not be recomputed" if counts["not_recomputed"] else ""
         if not failing:
-            return f"nothing fails: {rest}"
+            return f"verified: {rest} hold{unknown}; nothing fails"
+        rest = f"{rest} hold{unknown}"
         more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
         return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
 

@@ -205,3 +205,19 @@ def test_a_player_of_the_machine_is_given_the_sound(inspect, tmp_path, monkeypat
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert inspect("--mixture", "demo-pair-001", "--play", "--wav", "played.wav")[0] == 0
     assert (tmp_path / "heard.wav").read_bytes() == Path("played.wav").read_bytes()
+
+
+def test_the_baselines_answer_stands_beside_and_the_last_line_is_a_command(made, forks, capsys, monkeypatch):
+    monkeypatch.chdir(made)
+    quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio", "-k", "beside"]
+    against = ["--ab-model=baseline:chance", "--ab-run=next", "--ab-baseline=base#listener"]
+    done = forks.pytest([*quiet, *against], made)
+    assert (made / "reports" / "next" / "run.json").exists(), done.stdout
+    capsys.readouterr()
+    assert main(["inspect", "next"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"eval +id +answer +baseline +reference", out)
+    assert max(map(len, out.splitlines())) <= 80
+    command = shlex.split(out.splitlines()[-1].removeprefix("see one: "))
+    assert main(command[1:]) == 0
+    assert "  baseline   " in capsys.readouterr().out

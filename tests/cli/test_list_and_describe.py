@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -25,7 +26,9 @@ def printed(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments, code=0):
-        assert main(list(arguments)) == code
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.stdout, "isatty", lambda: True)
+            assert main(list(arguments)) == code
         said = capsys.readouterr()
         assert [line for line in said.out.splitlines() if len(line) > 80 and len(line.split()[-1]) < 40] == []
         return said.err if code == 4 else said.out
@@ -214,3 +217,20 @@ def test_samples_that_cannot_be_read_are_no_reason_to_say_nothing(printed, esc50
     said = printed("describe", "esc50", "--data", str(esc50))
     assert " here cannot be read: " in " ".join(said.split())
     assert "licence" in said
+
+
+def test_a_pipe_gets_whole_lines(capsys):
+    assert main(["list", "metrics"]) == 0
+    piped = capsys.readouterr().out
+    assert "…" not in piped
+    assert max(map(len, piped.splitlines())) > 80
+
+
+def test_runs_are_listed_with_what_their_records_say(printed, tmp_path):
+    (tmp_path / "reports").mkdir()
+    assert "none of the runs" in printed("list", "runs", code=1)
+    (tmp_path / "reports" / "broken").mkdir()
+    (tmp_path / "reports" / "broken" / "run.json").write_text("{")
+    assert [line.split()[0] for line in printed("list", "runs").splitlines()] == ["name", "broken"]
+    (tmp_path / "reports").rename(tmp_path / "elsewhere")
+    assert "audiobench view FOLDER" in printed("list", "runs", code=4)

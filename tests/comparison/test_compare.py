@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -581,3 +582,39 @@ def test_two_runs_end_with_the_command_that_shows_the_samples_that_changed(lab, 
     lab.run("asked", says=every(4), command=[*given, "--ab-refresh"])
     for others in (["same"], ["asked"], ["after", "same"]):
         assert "with sound" not in audiobench("compare", "before", *others)[1]
+
+
+def test_an_option_given_again_adds_to_what_it_chose(lab, audiobench):
+    evals = {f"animals/{name}": lab.samples(20, prefix=name) for name in ("one", "two", "three")}
+    for run in "ab":
+        lab.run(run, evals)
+    chosen = ("--eval", "*/one", "--eval", "*/two", "--metric", "accuracy", "--metric", "coverage")
+    found = {(line["eval"], line["metric"]) for line in lines(audiobench, "a", "b", *chosen) if line["eval"]}
+    assert found == {(f"animals/{name}", metric) for name in ("one", "two") for metric in ("accuracy", "coverage")}
+    assert {line["eval"] for line in lines(audiobench, "a", "b")} >= set(evals)
+
+
+def test_an_improvement_is_a_word_in_csv_and_one_adjusted_p_in_text(lab, audiobench):
+    evals = {f"animals/{name}": lab.samples(40, prefix=name) for name in ("one", "two")}
+    lab.run("a", evals, says=every(2))
+    lab.run("b", evals)
+    _, out, _ = audiobench("compare", "a", "b", "--format", "csv")
+    assert {row["verdict"] for row in csv.DictReader(io.StringIO(out))} == {"improved"}
+    _, out, _ = audiobench("compare", "a", "b")
+    text = " ".join(out.split())
+    assert "(0.05 shared by 3 comparisons: 2 of evals, 1 pooled)" in text
+    assert "Holm-adjusted p < 0.0001 (one-sided, 3 comparisons)" in text
+    assert not re.search(r"\bq [<=]", text)
+
+
+def test_latex_is_refused_with_the_command_that_writes_it(lab, audiobench, capsys):
+    with pytest.raises(SystemExit):
+        audiobench("compare", "a", "b", "--format", "latex")
+    assert "audiobench table RUN … --change --format latex" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_unparsed_answer_is_marked_where_a_run_is_inspected(lab, audiobench):
+    lab.run("a", says=lambda sample_id: "no idea of what it is, but it barks all night " * 3)
+    _, out, _ = audiobench("inspect", "a")
+    assert re.search(r"“no idea of .*…” \(unparsed\)|“no idea of .*… \(unparsed\)", out)
+    assert max(map(len, out.splitlines())) <= 80

@@ -178,3 +178,32 @@ def test_a_radar_has_an_axis_for_each_share_and_needs_three(lab, audiobench, tmp
     code, _, err = audiobench("table", "poor", "--svg", "plot.svg", "--plot", "radar")
     assert code == 4
     assert "a radar needs 3 benchmarks whose metric is a share, and here are 2" in err
+
+
+@pytest.mark.parametrize("format_", ["markdown", "latex", "csv"])
+def test_the_change_from_the_first_stands_beside_each_further_model(lab, audiobench, format_):
+    lab.run("a", says=every(2))
+    lab.run("b", says=every(10))
+    code, out, _ = audiobench("table", "a", "b", "--change", "--format", format_)
+    assert code == 0
+    if format_ == "csv":
+        first, second = csv.DictReader(io.StringIO(out))
+        assert first["change"] == ""
+        assert float(second["change"]) == pytest.approx(float(second["value"]) - float(first["value"]))
+        assert float(second["change_lower"]) < float(second["change"]) < float(second["change_upper"])
+    else:
+        assert "+40.0 pp" in out
+        assert "benchmark" in out.replace("&", "|").split("|")[0 if format_ == "latex" else 1]
+        assert re.search(r"animals/all +[|&] accuracy .* [|&] 40 +[|&] 50\.0", out)
+    if format_ == "latex":
+        check_latex(out)
+
+
+def test_a_score_of_which_few_answers_were_parsed_has_a_dagger(lab, audiobench):
+    lab.run("a", says=lambda sample_id: True if int(sample_id[-3:]) % 2 else "no idea")
+    lab.run("b")
+    _, out, _ = audiobench("table", "a", "b", "--change")
+    (line,) = [line for line in out.splitlines() if line.startswith("| animals/all")]
+    assert line.count("†") == 1
+    assert "- †: fewer than 80 % of the answers could be parsed" in out
+    assert audiobench("table", "a", "--change")[0] == 4

@@ -312,7 +312,7 @@ def test_an_improvement_is_held_to_all_lines_of_the_run():
     (item,) = with_adjusted_p_values([item_with(*several)], 3)
     # Beside a clear one the other has to stand against two lines, no longer three.
     assert item.regressions[1].q_better == pytest.approx(2 * several[1].p_better)
-    assert improvement_text(item.regressions[1]).endswith(" (adjusted over 3 comparisons)")
+    assert improvement_text(item.regressions[1]).endswith(" (one-sided, 3 comparisons)")
 
 
 def test_the_improvement_of_one_line_makes_up_for_no_regression():
@@ -393,3 +393,11 @@ def test_samples_whose_key_was_mended_since_are_in_no_pair():
     refused = regression_of(side(GOOD), replace(here, rows=all_mended), Line(), Terms())
     assert refused.status == "not_comparable"
     assert "300 have other choices or references than in the baseline (s0, s1" in refused.detail
+
+
+def test_a_line_that_is_worse_by_less_than_can_be_shown_says_so():
+    found = held(GOOD, flipped(7), Line(margin="1pp"), Terms(lines=8))
+    assert found.status == "inconclusive"
+    assert found.lower > 0
+    assert found.detail.startswith("worse, but not shown to be more than 1.0 pp worse: p = ")
+    assert "(0.05 shared by 8 comparisons)" in found.detail

@@ -55,9 +55,7 @@ def test_an_improvement_is_said_with_its_test_and_changes_no_verdict(runs):
     gained = runs.item(1, "emotion", [RIGHT], regressions=[better])
     text = commented(runs, regressed(runs), gained)
     assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 comparisons regressed, 1 improved"
-    assert "improved: 10.0 pp better: p = 0.0001 (one-sided), q = 0.0002 (adjusted over 2 comparisons)" in text.replace(
-        "\\", ""
-    )
+    assert "improved: 10.0 pp better: Holm-adjusted p = 0.0002 (one-sided, 2 comparisons)" in text.replace("\\", "")
 
 
 def test_lines_that_pass_are_folded_away(runs):

@@ -25,7 +25,7 @@
     });
     const spec = { name: "Changes from the baseline with intervals and margins; the table holds the numbers", axis: visible(axis),
       heads: ["change", "interval", "verdict"], rows, zero: true };
-    return plotFigure(["Change by line: sign and interval, ", el("span", { class: "key" }, "|"), " the bound that a pass rests on, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
+    return plotFigure(["Change by line: sign and interval, ", el("span", { class: "key" }, "|"), " the upper confidence bound of the drop, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
   }
 
   const leftOutText = (one) => `${count(one.count)} ${one.reason}: ${one.names.map(visible).join(", ")}${one.count > one.names.length ? ", …" : ""}`;
@@ -50,7 +50,7 @@
         el("td", { class: "number" }, visible(line.before), " → ", el("strong", {}, visible(line.now))),
         el("td", { class: "number" }, el("strong", {}, visible(line.change)), el("div", { class: "small soft" }, line.interval)),
         el("td", { class: "number" }, visible(line.bound), el("div", { class: "small soft" }, `margin ${visible(line.margin)}`)),
-        line.p_better ? el("td", { class: "number" }, line.p_better, el("div", { class: "small soft" }, ["of no gain", el("br"), `q ${line.q_better}`])) : el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
+        line.p_better ? el("td", { class: "number" }, line.p_better, el("div", { class: "small soft" }, ["of no gain", el("br"), `Holm ${line.q_better}`])) : el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
         el("td", { class: "number" }, flips, el("div", { class: "small soft" }, pairs)),
         el("td", { class: "number" }, visible(line.detectable))),
       el("tr", { class: "details" }, el("td"), el("td", { colspan: 7 }, details)),
@@ -61,7 +61,7 @@
     const { changes } = data;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.axis, [...(drawn.get(line.axis) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["At most worse by", true], ["p of a drop", true], ["Flips", true], ["MDE", true]];
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["Upper bound of the drop", true], ["p", true], ["Flips", true], ["MDE", true]];
     into.append(
       changes.detectable ? el("p", {}, changes.detectable) : "",
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([axis, lines]) => changePlot(axis, lines)));
@@ -80,7 +80,7 @@
       const more = changes.without_line.length - names.length;
       into.append(el("p", { class: "small" }, "Measured, not compared with the baseline: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
-    into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
-      "Improved: a pass of which p of no gain, that of “it is no better”, is at most alpha when adjusted over all comparisons; it makes up for no regression. ",
+    into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the upper confidence bound of the drop is below the margin. Regressed: p, the p value of “the drop is at most the margin”, is at most its level. ",
+      "Improved: a pass whose p of no gain, the p value of “it is no better”, is at most alpha when adjusted for all comparisons (Holm); a regression elsewhere still fails. ",
       "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five; none on lines that improved or regressed."));
   }
