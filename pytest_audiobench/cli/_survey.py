@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,12 @@ _OWN_LIST = "labels.csv"
 _TEXTS = (".txt", ".lab")
 """Of the files that have the words next to the recording."""
 _CAPTIONS = ("caption", "captions", "description")
-_CLUSTERS = ("speaker", "speaker_id", "spk", "client_id", "recording", "session")
+_ANSWERS = ("mood", "intent", "class", "category", "sentiment", "species", "genre", "event", "truth", "ground_truth")
+"""Names of what is true that are too common to be guessed of a published list, but not of one's own."""
+_CLUSTERS = (
+    *("speaker", "speaker_id", "spk", "client_id", "actor", "actor_id", "singer", "subject", "subject_id"),
+    *("participant", "patient", "caller", "user", "individual", "recording", "session", "dialogue", "video"),
+)
 _MOST_LABELS, _MOST_LINES, _FEW_WORDS = 1_000, 10, 3.0
 
 
@@ -155,7 +161,7 @@ def understood(own: OwnEval, args: argparse.Namespace) -> Sequence[Sample]:
     names, rows = _head(own.manifest)
     if names:
         _name_columns(own, args, names, rows)
-    elif args.audio or args.answer:
+    elif args.audio or args.answer or args.cluster:
         raise UsageError(f"{own.manifest} has a folder for each class, and no columns to name")
     else:
         own.notes.append(("answer", "the folder that a clip lies in"))
@@ -164,6 +170,7 @@ def understood(own: OwnEval, args: argparse.Namespace) -> Sequence[Sample]:
     if set(answers) == {""}:
         raise UsageError(f"{own.manifest} has an empty answer in every row: fill them in, and run this again")
     _choose_protocol(own, args.protocol, samples, answers, is_folder and not names)
+    _choose_cluster(own, args.cluster, samples)
     samples = _read(own)
     own.notes.insert(0, ("list", f"{own.manifest.name}, {len(samples):,} {'clips' if is_folder else 'rows'}"))
     return samples
@@ -213,8 +220,7 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
         raise UsageError(
             f"{own.manifest} has no column of audio files (it has {', '.join(names)}); name it by --audio COLUMN"
         )
-    if audio not in names or (args.answer or audio) not in names:
-        wrong = audio if audio not in names else args.answer
+    if wrong := next((name for name in (audio, args.answer, args.cluster) if name and name not in names), ""):
         raise UsageError(f"{own.manifest} has no column {wrong!r}; it has {', '.join(names)}")
     paths = [str(value) for row in rows if not isinstance(value := row.get(audio), Clip)]
     if audio != "audio":
@@ -225,11 +231,14 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
     if answer is None:
         answer = "answer" if "answer" in others else Columns.likely(["answer"], others, {audio}).get("answer")
         why = "what is true is usually called so"
+    if answer is None:
+        answer = next((name for usual in _ANSWERS for name in others if name.lower() == usual), None)
     if answer is None and len(others) == 1:
         answer, why = others[0], "the only other column"
     if answer is None:
         listed = ", ".join(others) or "nothing"
-        raise UsageError(f"{own.manifest} has {listed} beside its audio; say what is true by --answer COLUMN")
+        command = f", such as audiobench init {args.folder} --answer {shlex.quote(others[0])}" if others else ""
+        raise UsageError(f"{own.manifest} has {listed} beside its audio; say what is true by --answer COLUMN{command}")
     if answer != "answer":
         own.keys["answer"] = answer
     own.notes.append(("answer", f"{answer}: {why}"))
@@ -292,15 +301,19 @@ def _choose_protocol(
             own.notes.append(("labels", f"{note}{_rarer_spellings(samples, answers)}"))
     if asked in ("classification", "multiple_choice", "tagging") and not all(sample.question for sample in samples):
         own.keys["question"] = f"Which {column} is it?" if column != "answer" else "What is heard?"
-    for name in _CLUSTERS:
-        values = {sample.metadata.get(name) for sample in samples}
-        if None not in values and 1 < len(values) < len(samples):
-            own.keys["cluster"] = name
-            own.notes.append(("cluster", f"{name}: {len(values):,} of them, whose clips are alike"))
-            break
     languages = {sample.metadata.get(key) for sample in samples for key in ("language", "lang")} - {None}
     if own.keys["protocol"] == "transcription" and len(languages) == 1:
         language = str(languages.pop())
         if re.fullmatch(r"[a-z]{2,3}", language):
             own.keys["language"] = language
             own.notes.append(("language", f"{language}, of every clip"))
+
+
+def _choose_cluster(own: OwnEval, named: str | None, samples: Sequence[Sample]) -> None:
+    columns = {key.lower(): key for key in samples[0].metadata}
+    for name in [named] if named else [columns[usual] for usual in _CLUSTERS if usual in columns]:
+        values = {sample.metadata.get(name) for sample in samples}
+        if named or (not {None, ""} & values and 1 < len(values) < len(samples)):
+            own.keys["cluster"] = name
+            own.notes.append(("cluster", f"{name}: {len(values):,} of them, whose clips are alike"))
+            return

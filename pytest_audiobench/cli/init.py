@@ -35,10 +35,10 @@ require = [
     # Nothing is required of the score yet.
     # Once a run has shown what the model reaches, take away the # of the next line, or of both:
     # "{metric}",  # the headline metric
-    # "coverage >= 0.9",  # the share of answers that can be parsed
+    # "coverage >= 0.9",  # the parse rate: the share of answers that can be parsed
 ]
-# How much worse than a baseline the headline metric may be: counts with --ab-baseline=FILE|RUN|last.
-max_drop = "{max_drop}"
+# How much worse than the baseline of --ab-baseline=FILE|RUN|last the headline metric may be:
+# max_drop = "{max_drop}"
 """
 
 
@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("folder", metavar="FOLDER", type=Path, help="a folder of audio, or a manifest: CSV, TSV, JSONL, Parquet, …")
     add("--answer", metavar="COLUMN", help="the column of what is true")
     add("--audio", metavar="COLUMN", help="the column of the audio's paths")
+    add("--cluster", metavar="COLUMN", help="the column of what clips share, such as the speaker: intervals respect it")
     add("--protocol", metavar="NAME", help="how to ask: audiobench list protocols")
     add("--ci", action="store_true", help=f"write a workflow for GitHub too, {_WORKFLOW}")
     add("--dry-run", action="store_true", help="say what would be written, and write nothing")
@@ -65,7 +66,11 @@ def run(args: argparse.Namespace) -> int:
     if not target.name.endswith(SUFFIX):
         raise UsageError(f"{target} would not be collected: let its name end with {SUFFIX}")
     if target.exists() and not args.dry_run:
-        raise UsageError(f"{target} already exists, and nothing is overwritten: name another by --output FILE")
+        raise UsageError(
+            f"{target} already exists, and nothing is overwritten. After the data was corrected it is still right: run "
+            f"pytest {target}; look again by audiobench init {args.folder} --dry-run; to write it again, delete it or "
+            "name another by --output FILE"
+        )
     if not place.exists():
         raise UsageError(f"there is no file or folder {args.folder}; correct the path")
     own = survey(place, args.dry_run)
@@ -74,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         return 0 if args.dry_run else 1
     samples = understood(own, args)
     title = f"{name}: {_sounds(samples)}"
-    files = {target: _eval_text(target, title, own), _GATE: _rules_text(target, own)}
+    files = {target: _eval_text(target, name, own), _GATE: _rules_text(target, own)}
     if args.ci:
         files[_WORKFLOW] = _workflow_text(target)
     # Rules that are there already are of other evals, and are refused with this one.
@@ -170,16 +175,18 @@ def _header(clip: Any) -> tuple[float, int, int] | None:
     return info.frames / max(1, info.samplerate), info.samplerate, info.channels
 
 
-def _eval_text(target: Path, title: str, own: OwnEval) -> str:
+def _eval_text(target: Path, name: str, own: OwnEval) -> str:
     here = target.resolve().parent
     paths = {"manifest": str(own.manifest)} | {key: own.keys[key] for key in ("root",) if key in own.keys}
     keys = {**own.keys, **{key: Path(os.path.relpath(path, here)).as_posix() for key, path in paths.items()}}
-    lines = [f"# {title}", "# As audiobench init understood it: correct what is not so."]
+    lines = [f"# {name}, as audiobench init understood it: correct what is not so."]
     notes = {"protocol": _OTHER_PROTOCOL} if keys.get("protocol") == "classification" and "choices" in keys else {}
     lines += [
         f"{key} = {json.dumps(keys[key], ensure_ascii=False)}{notes.get(key, '')}"
         for key in dict.fromkeys(["manifest", *keys])
     ]
+    if "cluster" not in keys and not own.manifest.is_dir():
+        lines.append('# cluster = "speaker"  # the column of what clips share: intervals are too narrow without it')
     return "\n".join(lines) + "\n"
 
 

@@ -163,7 +163,7 @@ class ModelHandle:
             self._loaded = False
 
 
-_UNKNOWN = Hearing("unproven", "it reports nothing about the audio it is played: run a listening eval")
+_UNKNOWN = Hearing("unproven", "it reports nothing about the audio it is played: run evals/test_listening.py too")
 _LOADING = "loading"
 _LONGEST = 500
 """Characters of one piece of evidence."""

@@ -203,6 +203,7 @@ def lacking_audio(shared: EvalSession, item: pytest.Item) -> tuple[str, str]:
     from pytest_audiobench.audio.index import unreachable
     from pytest_audiobench.datasets.dataset import samples_at
     from pytest_audiobench.datasets.declared import rows_bytes
+    from pytest_audiobench.datasets.sample import spelling_note
 
     declared, places, name = item.stash[DECLARED], shared.places(item.path.parent), item.stash[ITEM].eval
     dataset, data = declared.dataset(case_of(item)), declared.data()
@@ -219,12 +220,14 @@ def lacking_audio(shared: EvalSession, item: pytest.Item) -> tuple[str, str]:
         return "", ""
     except UsageError as error:
         return str(error), ""
+    spelling = next((f"{name}: {note}" for sample in looked_at if (note := spelling_note(sample.choices))), "")
     some = f" that were looked for, spread over {len(samples):,} samples," if step > 1 else ""
     if wrong:
         listed = f" (lines {', '.join(map(str, lines[:_MOST_LINES]))}{', …' * (len(lines) > _MOST_LINES)})"
         listed *= len(lines) > 1
-        return f"{len(wrong):,} of {count:,} files{some} cannot be read{listed}, the first: {wrong[0]}", ""
-    return "", f"all {count:,} audio files of {name}{some} are there" if some else ""
+        return f"{len(wrong):,} of {count:,} files{some} cannot be read{listed}, the first: {wrong[0]}", spelling
+    there = f"all {count:,} audio files of {name}{some} are there" if some else ""
+    return "", "; ".join(filter(None, (spelling, there)))
 
 
 def fetch_lacking(shared: EvalSession, selected: Sequence[pytest.Item]) -> list[str]:

@@ -34,7 +34,7 @@ def of_loading(evidence, status="proven"):
 def test_of_a_model_that_tells_nothing_nothing_is_proven(store, handle):
     status, evidence = stored_hearing(store, handle)
     assert status == "unproven"
-    assert "run a listening eval" in evidence
+    assert "run evals/test_listening.py too" in evidence
 
 
 def test_what_loading_showed_is_known_in_a_run_that_loads_nothing(store, handle):
