@@ -113,6 +113,7 @@ def _wanted(loaded: Run, args: argparse.Namespace) -> Iterator[tuple[ItemRecord,
 def _listed(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
     """The first samples that were answered wrong, or otherwise than in the baseline, and how to see one."""
     from pytest_audiobench.report.sample_text import changed_lines, wrong_lines
+    from pytest_audiobench.report.verdict import is_control
 
     if args.changed and loaded.record.baseline is None:
         raise UsageError(f"{args.source} was compared with no baseline: run it again with --ab-baseline=FILE or RUN")
@@ -120,8 +121,7 @@ def _listed(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
     command = ["audiobench", "inspect", args.source]
     if args.reports != Path("reports"):
         command += ["--reports", str(args.reports)]
-    # Another control is asked to be wrong, or is the same answers scored again.
-    samples = (each for each in _wanted(loaded, args) if not each[0].control or each[0].perturbation is not None)
+    samples = (each for each in _wanted(loaded, args) if not is_control(each[0]))
     several = len({item.model for item in loaded.record.items}) > 1
     return (changed_lines if args.changed else wrong_lines)(samples, shlex.join(command), several)
 

@@ -257,6 +257,11 @@ def _not_passed(item: ItemRecord) -> Iterator[tuple[str, str]]:
             yield line.status, line.detail
 
 
+def is_control(item: ItemRecord) -> bool:
+    """Whether the eval should come out badly, so that its answers are neither right nor wrong to a reader."""
+    return item.control and (item.perturbation is None or item.perturbation.family == "control")
+
+
 def is_alarm(warning: str) -> bool:
     """Whether an eval's warning is an alarm."""
     return warning.startswith(ALARM)
@@ -282,13 +287,14 @@ def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
         if item.control or not item.scorers or any(map(is_alarm, item.warnings)):
             continue
         coverage = item.scorers[0].coverage
-        if 0 < coverage.parsed < LOW_PARSE_RATE * coverage.n:
-            low[item.eval] = f"{item.eval} {parse_rate_text(coverage)}"
+        if coverage.n > coverage.errors and coverage.parsed < LOW_PARSE_RATE * coverage.n:
+            low[item.eval] = coverage.parsed / coverage.n, f"{item.eval} {parse_rate_text(coverage)}"
     if not low:
         return []
+    worst = [text for _, text in sorted(low.values(), key=lambda one: one[0])]
     return [
         printable(
-            f"hint: many answers could not be parsed ({_listed(list(low.values()))}): look at some (report.html, or "
+            f"hint: many answers could not be parsed ({_listed(worst)}): look at some (report.html, or "
             "audiobench inspect last), then at the question, the options and the scorer"
         )
     ]

@@ -18,7 +18,7 @@ from pytest_audiobench.records.run import FigureRecord, ItemRecord, MetricRecord
 from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
-from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers, is_gated, stopped_text
+from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers, is_control, is_gated, stopped_text
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
@@ -376,8 +376,7 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
     worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
     if worst is None or (worst.tone == "good" and not is_gated(item)):
         # In addition to itself an eval is asked under controls, which must come out badly, and under what need not.
-        is_control = item.perturbation is None or item.perturbation.family == "control"
-        beside = CONTROL if is_control else PERTURBED
+        beside = CONTROL if is_control(item) else PERTURBED
         return formatting.Sign("", "plain", beside if item.control else NOT_GATED)
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 

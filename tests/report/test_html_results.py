@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from pytest_audiobench.cli import main
 from pytest_audiobench.records.run import HearingRecord
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.page.html import write_page
@@ -61,6 +62,19 @@ def test_what_is_asked_beside_under_perturbations_stands_below_its_eval(runs: An
         assert terminal[number].startswith(f"  {row['name']}")
         assert row["figure"].value in terminal[number]
         assert terminal[number].endswith("not gated")
+
+
+def test_answers_of_a_control_are_neither_wrong_nor_unparsed(runs: Any, opened: Any, capsys: Any) -> None:
+    odd = ("no idea", "unparsed", False)
+    path = runs.page(runs.item(0, "calls", [RIGHT, WRONG]), runs.item(1, "silence", [WRONG, odd, odd], control=True))
+    shown = opened(path, folded=True)
+    chips = shown.page.locator("#facets fieldset", has_text="Answer").first.locator("button").all_inner_texts()
+    assert chips == ["wrong 1", "right 1", "control 3"]
+    assert main(["inspect", str(path.parent)]) == 0
+    assert "1 wrong of 2 answers" in capsys.readouterr().out
+    shown.page.get_by_role("button", name="control 3").click()
+    assert "should come out badly" in shown.page.locator("#card").inner_text()
+    assert shown.complaints == []
 
 
 @pytest.fixture

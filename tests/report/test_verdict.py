@@ -89,6 +89,9 @@ def test_many_answers_that_could_not_be_parsed_give_one_hint(runs):
     (hint,) = parse_rate_hint(items_of(runs, *items))
     assert hint.startswith("hint: many answers could not be parsed (low 60.0 %): look at some (report.html, or")
     assert parse_rate_hint(items_of(runs, items[1], name="fine")) == []
+    none = runs.item(2, "none", [odd] * 3)
+    (hint,) = parse_rate_hint(items_of(runs, *items, none, name="worst-first"))
+    assert "(none 0.0 %, low 60.0 %)" in hint
 
 
 def test_an_eval_of_which_only_the_asking_is_required_is_not_gated(runs):

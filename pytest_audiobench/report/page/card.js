@@ -15,6 +15,7 @@
   function outcome(sample, isShort = false) {
     const scorer = scorerOf(sample);
     if (!scorer) return sample.error === null ? tag("plain", "not parsed") : tag("bad", "! asking failed");
+    if (sample.eval.isControl && scorer.status !== "error") return [tag("plain", "control"), isShort ? null : el("span", { class: "small soft" }, " should come out badly: counted neither as right nor as wrong")];
     return outcomeTag(scorer.status, scorer.right, sample.results[sample.scorers.indexOf(scorer)].scores !== null, isShort);
   }
 

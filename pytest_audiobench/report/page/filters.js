@@ -11,6 +11,7 @@
     const scorer = scorerOf(sample);
     if (!scorer) return ["not parsed"];
     if (scorer.status === "error") return ["asking failed"];
+    if (sample.eval.isControl) return ["control"];
     const found = scorer.right === null ? ["not counted"] : [scorer.right ? "right" : "wrong"];
     return scorer.status === "parsed" ? found : [...found, "unparsed"];
   }
@@ -38,7 +39,7 @@
   const fields = [...new Set(data.samples.groups.flatMap((group) => Object.keys(group)))];
   const facets = [
     { name: "change", label: "Since the baseline", order: ["worse", "better", "same", "not in it"], of: (sample) => [sample.change || "not in it"], hidden: !hasBaseline },
-    { name: "answer", label: "Answer", order: ["wrong", "right", "unparsed", "not counted", "asking failed", "not parsed"], of: outcomes },
+    { name: "answer", label: "Answer", order: ["wrong", "right", "unparsed", "not counted", "control", "asking failed", "not parsed"], of: outcomes },
     { name: "models", label: "Models", order: ["differ"], of: (sample) => (new Set(byAllModels(sample).map((one) => outcomes(one).join())).size > 1 ? ["differ"] : []), hidden: !data.several },
     { name: "failure", label: "Failures", order: data.failures, of: (sample) => failuresOf(sample, scorerOf(sample)) },
     { name: "sound", label: "Sound", order: ["on this page"], of: (sample) => (sample.sounds.length ? ["on this page"] : []) },
@@ -135,7 +136,7 @@
     const keys = new Map(samples.map((sample) => {
       const scorer = scorerOf(sample);
       const score = scoresOf.map((number) => sample.orders.get(number)).find((value) => value !== undefined) ?? Infinity;
-      const kind = sample.isLost ? -1 : sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
+      const kind = sample.eval.isControl ? 4 : sample.isLost ? -1 : sample.change === "worse" ? 0 : !scorer ? 2 : scorer.status !== "parsed" ? 2 : scorer.right === false && score === Infinity ? 1 : 3;
       return [sample, [kind, score]];
     }));
     const scored = [...samples].sort((one, other) => {
