@@ -19,9 +19,8 @@ def sentence(record: RegressionRecord) -> str:
     at = f"p {p_text(record.p)} for a drop of at most {amount(record, record.margin)}"
     level = level_text(record.alpha, record.lines)
     certain = f"{100.0 * (1.0 - record.alpha):g} %"
-    seen = (
-        f"; a drop of {amount(record, record.detectable)} would be seen four times in five" if record.detectable else ""
-    )
+    drop = open_drop(record)
+    seen = f"; a drop of {amount(record, drop)} would be seen four times in five" if drop else ""
     if record.status == "regressed":
         return f"{amount(record, record.drop)} worse: {at}, below {level}"
     if record.status == "pass":

@@ -21,7 +21,7 @@ from pytest_audiobench.report.formatting import (
     parse_rate_text,
     printable,
 )
-from pytest_audiobench.report.verdict import is_alarm
+from pytest_audiobench.report.verdict import ABSENT, absent_sets, is_alarm
 
 HEAD = ("", "suite", "model", "metric", "score", "interval", "n", "parsed", "verdict")
 _RIGHT = (4, 5, 6, 7)
@@ -32,7 +32,6 @@ _NUMBER = re.compile(r"\d+")
 _MOST_NAMES = 6
 _MOST_EVALS = 24
 _MOST_PERTURBATIONS = 3
-_ABSENT = " is not on this machine"
 _FETCHED = re.compile(r"audiobench fetch ([^\s,;]+)")
 
 
@@ -175,7 +174,8 @@ class SuiteRows:
             sign = None
             if whole and metric in means and len(clean) == 1:
                 mean = view_model.mean_figure(metric, means[metric].mean, means[metric].unit)
-                yield row._replace(metric=metric, of="mean", figure=mean, evals=tuple(every))
+                rate = self._parse_rate(every)
+                yield row._replace(metric=metric, of="mean", figure=mean, parse_rate=rate, evals=tuple(every))
 
     def _parse_rate(self, places: Sequence[int]) -> str:
         known = [self._run.items[place].scorers[0].coverage for place in places if self._run.items[place].scorers]
@@ -239,12 +239,12 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
     ``each`` of them a line; then how many evals for something else, and the first reason, or ``each``.
     """
     reasons = list(dict.fromkeys(item.message for item in run.items if item.outcome == "skipped"))
-    others = [reason for reason in reasons if _ABSENT not in reason]
+    others = [reason for reason in reasons if ABSENT not in reason]
     commands: dict[str, str] = {}
     for reason in reasons:
-        if _ABSENT in reason:
+        if ABSENT in reason:
             found = _FETCHED.search(reason)
-            commands.setdefault(reason.partition(_ABSENT)[0], found[1] if found else "")
+            commands.setdefault(reason.partition(ABSENT)[0], found[1] if found else "")
     if each:
         yield from (
             f"{name} is not here: {f'audiobench fetch {fetched}' if fetched else 'pytest -rs says where it is had'}"
@@ -254,9 +254,9 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
         return
     names = list(dict.fromkeys(filter(None, commands.values())))
     fetch = f": audiobench fetch {' '.join(names[:_MOST_NAMES])}{' …' * (len(names) > _MOST_NAMES)}" if names else ""
-    if count := len(run.unavailable) or len(commands):
+    if count := len(absent_sets(run)):
         are = "data set is" if count == 1 else "data sets are"
         yield f"{count} {are} not here{fetch} (each: pytest -rs, or audiobench list benchmarks)"
     if others:
-        more = counted(sum(item.outcome == "skipped" and _ABSENT not in item.message for item in run.items), "eval")
+        more = counted(sum(item.outcome == "skipped" and ABSENT not in item.message for item in run.items), "eval")
         yield f"{more} skipped for another reason, such as: {others[0]}"

@@ -33,7 +33,8 @@ _MOST_NAMES = 5
 _MOST_UNMEASURED = 3
 _MOST_ALARMS = 20
 LOW_PARSE_RATE = 0.8
-"""Below this share of parsed answers a score says little."""
+ABSENT = " is not on this machine"
+"""Stands in the message of a skipped eval behind the name of its data set."""
 
 
 class RunVerdict(NamedTuple):
@@ -90,11 +91,10 @@ def run_verdict(record: RunRecord, counts_absent: bool = True) -> RunVerdict:
     why = " for another reason" * bool(thresholds["fail"] or "regressed" in statuses)
     more += [f"{counted(failed, 'eval')} failed{why}"] if failed else []
     more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
-    if record.unavailable and counts_absent:
-        measured = len({item.nodeid for item in record.items if item.scorers})
-        sets = counted(len(record.unavailable), "set")
-        listed = f": {', '.join(record.unavailable)}" * (len(record.unavailable) <= _MOST_NAMES)
-        more.insert(0, f"{measured} measured, {sets} unavailable{listed}")
+    if counts_absent and (absent := absent_sets(record)):
+        measured = counted(sum(bool(item.scorers) and not item.control for item in record.items), "eval")
+        listed = f": {', '.join(absent)}" * (len(absent) <= _MOST_NAMES)
+        more.insert(0, f"{measured} measured, {counted(len(absent), 'data set')} unavailable{listed}")
     more = [*filter(None, [stopped_text(record.items)]), *more]
     counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
@@ -257,6 +257,17 @@ def _not_passed(item: ItemRecord) -> Iterator[tuple[str, str]]:
             yield line.status, line.detail
 
 
+def absent_set(item: ItemRecord) -> str:
+    """The data set for whose absence the eval was skipped; empty where it was not."""
+    name, found, _ = item.message.partition(ABSENT)
+    return name if found and item.outcome == "skipped" else ""
+
+
+def absent_sets(record: RunRecord) -> list[str]:
+    """All of them, once: terminal, page and verdict count the same."""
+    return list(dict.fromkeys(filter(None, map(absent_set, record.items)))) or list(record.unavailable)
+
+
 def is_control(item: ItemRecord) -> bool:
     """Whether the eval should come out badly, so that its answers are neither right nor wrong to a reader."""
     return item.control and (item.perturbation is None or item.perturbation.family == "control")
@@ -282,20 +293,22 @@ def alarms(items: Sequence[ItemRecord]) -> list[str]:
 
 def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
     """What to look at where many answers could not be parsed, and not so many that an alarm says it; a sentence."""
-    low = {}
+    low, lettered = {}, ""
     for item in items:
         if item.control or not item.scorers or any(map(is_alarm, item.warnings)):
             continue
         coverage = item.scorers[0].coverage
         if coverage.n > coverage.errors and coverage.parsed < LOW_PARSE_RATE * coverage.n:
             low[item.eval] = coverage.parsed / coverage.n, f"{item.eval} {parse_rate_text(coverage)}"
+            if item.protocol == "classification":
+                lettered = '; protocol = "multiple_choice" asks with lettered options'
     if not low:
         return []
     worst = [text for _, text in sorted(low.values(), key=lambda one: one[0])]
     return [
         printable(
             f"hint: many answers could not be parsed ({_listed(worst)}): look at some (report.html, or "
-            "audiobench inspect last), then at the question, the options and the scorer"
+            f"audiobench inspect last), then at the question, the options and the scorer{lettered}"
         )
     ]
 

@@ -18,7 +18,14 @@ from pytest_audiobench.records.run import FigureRecord, ItemRecord, MetricRecord
 from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
-from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers, is_control, is_gated, stopped_text
+from pytest_audiobench.report.verdict import (
+    alarms,
+    failed_otherwise,
+    fails_by_numbers,
+    is_control,
+    is_gated,
+    stopped_text,
+)
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pytest_audiobench.errors import AudiobenchError, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
@@ -221,6 +222,11 @@ def _score(owner: SuiteRecord | ItemRecord, scorer: str) -> dict[str, Any] | Non
     metric = next((metric for metric in owner.metrics if metric.scorer == scorer and not metric.group), None)
     if metric is None:
         return None
+    # Where samples were asked under several perturbations, the mean over these is the suite's number, as in the run.
+    means = owner.perturbations if isinstance(owner, SuiteRecord) else ()
+    own = [each.mean for each in means if (each.metric, each.scorer) == (metric.name, scorer)]
+    if len(own) == 1 and own[0].value is not None:
+        metric = replace(metric, value=own[0].value, lower=own[0].lower, upper=own[0].upper)
     name = owner.name if isinstance(owner, SuiteRecord) else owner.eval
     texts = {"value": value_text(metric.value, metric.unit), "interval": interval_text(metric, metric.unit)}
     # What it is sorted by: of error rates, too, the better one is the higher.

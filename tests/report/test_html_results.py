@@ -15,6 +15,7 @@ from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.page.result_rows import ResultRows
 from pytest_audiobench.report.suite_rows import suite_rows
 from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.viewer.run_list import RunList
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 ALARM = "alarm: 3 of 4 answers could not be read (3 unparsed), so accuracy says nothing: it said “dog”"
@@ -39,6 +40,32 @@ def test_the_page_has_the_numbers_of_the_terminal(runs: Any) -> None:
     for row, same in zip(of_page, of_terminal, strict=True):
         assert (row["figure"].value, row["figure"].interval) == (same.cells[4], same.cells[5].strip("[]"))
     assert [cells[3] for cells in (row.cells for row in of_terminal)][:2] == ["accuracy (clean)", "accuracy (mean)"]
+
+
+def test_the_mean_over_perturbations_has_its_parse_rate_and_is_the_run_lists_number(runs: Any) -> None:
+    folder, record = runs.collected(*runs.ladder((20, 6)))
+    _, mean = (row for row in rows_of(folder, record) if "member" not in row)
+    assert (mean["of"], mean["parseRate"]) == ("mean", "84.7 %")
+    (score,) = RunList(folder.parent).rows(budget_s=60.0)["runs"][0]["scores"]
+    assert (score["value"], score["interval"]) == (mean["figure"].value, mean["figure"].interval)
+
+
+def test_what_is_not_on_this_machine_is_counted_as_on_the_terminal(runs: Any, opened: Any) -> None:
+    why = "the pack core is not on this machine (there is demo)"
+    absent = runs.item(1, "solo", [])
+    beside = runs.item(2, "silence", [WRONG], control=True)
+    folder, record = runs.collected(runs.item(0, "calls", [RIGHT, WRONG]), absent, beside)
+    skipped = replace(record.items[1], outcome="skipped", message=why, scorers=[], metrics=[])
+    record = replace(record, items=[record.items[0], skipped, record.items[2]])
+    shown = opened(write_page(folder, record), folded=True)
+    assert (
+        "1 eval was skipped: 1 data set is not on this machine" in shown.page.locator("#skipped summary").inner_text()
+    )
+    assert "1 eval measured, 1 data set unavailable: the pack core" in shown.page.locator(".overall").inner_text()
+    assert (
+        "2 samples in 1 eval of 1 suite, and 1 more in 1 eval beside"
+        in shown.page.locator("#facts summary").inner_text()
+    )
 
 
 def test_guessing_one_of_the_options_is_known_and_of_several_true_ones_is_not(runs: Any) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from pytest_audiobench.records.run import RunRecord, VerdictRecord
 from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.report.verdict import run_verdict
 
 RIGHT, WRONG, REFUSED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("I cannot", "refused", False)
 FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "50.0 % is not >= 90.0 % ([1.3 to 98.7], n=2)")
@@ -109,6 +110,11 @@ def test_data_that_is_not_here_is_one_line_with_the_command_that_fetches_it(runs
     assert "looked for" not in text
     told = lines_of(record, 120, verbosity=1)
     assert "meld is not here: audiobench fetch meld" in told
+    # What follows the name differs, as of a pack; what a run notes as unavailable may be skipped for something else.
+    pack = replace(skipped[0], eval="solo", message="the pack core is not on this machine (there are demo, cabin)")
+    record = replace(record, items=[*record.items, pack], unavailable=["core/solo", "judged"])
+    assert "8 data sets are not here" in " ".join(lines_of(record))
+    assert "12 evals measured, 8 data sets unavailable" in run_verdict(record).counts
     assert "skipped: yes-no needs a judge: name one" in told
     assert "looked for /data/meld" in " ".join(lines_of(record, 120, verbosity=2))
 

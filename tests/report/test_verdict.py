@@ -92,6 +92,9 @@ def test_many_answers_that_could_not_be_parsed_give_one_hint(runs):
     none = runs.item(2, "none", [odd] * 3)
     (hint,) = parse_rate_hint(items_of(runs, *items, none, name="worst-first"))
     assert "(none 0.0 %, low 60.0 %)" in hint
+    assert "multiple_choice" not in hint
+    labelled = msgspec.structs.replace(items_of(runs, none, name="labels")[0], protocol="classification")
+    assert parse_rate_hint([labelled])[0].endswith('; protocol = "multiple_choice" asks with lettered options')
 
 
 def test_an_eval_of_which_only_the_asking_is_required_is_not_gated(runs):

@@ -34,7 +34,7 @@ from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
 from pytest_audiobench.report.scene_columns import columns, typed
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerRow
-from pytest_audiobench.report.verdict import baseline_changes, is_control, run_verdict
+from pytest_audiobench.report.verdict import absent_set, baseline_changes, is_control, run_verdict
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Changes
@@ -140,6 +140,7 @@ def _content(record: RunRecord, changes: Changes | None, words: Numbered) -> dic
                 **_members(item, _OF_ITEM),
                 "perturbation": item.perturbation.name if item.perturbation else "",
                 "isControl": is_control(item),
+                "absent": absent_set(item),
                 "checks": [asdict(check) for check in view.checks],
                 "failures": [asdict(failure) for failure in view.failures],
                 "comparisons": [_scorer_comparison(one, words) for one in view.comparisons],

@@ -44,8 +44,10 @@
   function runFacts() {
     const { changes } = data;
     const suites = [...new Set(asked.map((one) => one.suite))];
-    const answers = data.samples.items.reduce((sum, [, total]) => sum + total, 0);
-    const samples = `${count(answers)}${data.epochs > 1 ? ` (${data.epochs} epochs)` : ""} in ${count(asked.length)} eval${asked.length === 1 ? "" : "s"} of ${count(suites.length)} suite${suites.length === 1 ? "" : "s"}`;
+    const answersOf = (isBeside) => data.samples.items.reduce((sum, [item, total]) => sum + (data.evals[item].control === isBeside ? total : 0), 0);
+    const own = asked.filter((one) => !one.control).length;
+    const beside = asked.length - own;
+    const samples = `${count(answersOf(false))}${data.epochs > 1 ? ` (${data.epochs} epochs)` : ""} in ${count(own)} eval${own === 1 ? "" : "s"} of ${count(suites.length)} suite${suites.length === 1 ? "" : "s"}${beside ? `, and ${count(answersOf(true))} more in ${count(beside)} eval${beside === 1 ? "" : "s"} beside (controls, perturbations)` : ""}`;
     const versions = data.runtime.packages || {};
     return el("details", { id: "facts", open: !window.matchMedia("(max-width: 40rem)").matches }, el("summary", {}, "What was measured", el("span", { class: "small soft" }, ` ${samples.replace(/(?= in )/, " samples")}, ${utc(data.started).slice(0, 10)}`)), facts([
       [data.models.length === 1 ? "Model" : "Models", el("div", {}, data.models.map(modelLine))],
@@ -126,12 +128,12 @@
 
   function skippedBox() {
     if (!skipped.length) return null;
-    const missing = Map.groupBy(skipped, (one) => (one.message.match(/^(\S+) is not on this machine/) || [])[1] || "");
+    const missing = Map.groupBy(skipped, (one) => one.absent);
     const sets = [...missing].filter(([name]) => name);
     const rest = [...Map.groupBy(missing.get("") || [], (one) => one.message)];
     const fetched = sets.filter(([name, own]) => own[0].message.includes(`audiobench fetch ${name}`)).map(([name]) => name);
     const why = [sets.length ? `${count(sets.length)} data set${sets.length === 1 ? " is" : "s are"} not on this machine` : "", rest.length ? `${count(rest.reduce((sum, [, own]) => sum + own.length, 0))} for other reasons` : ""].filter(Boolean).join(", ");
-    const box = el("details", { id: "skipped" }, el("summary", {}, tag("warn", "! skipped"), ` ${count(skipped.length)} evals were skipped: ${why}`));
+    const box = el("details", { id: "skipped" }, el("summary", {}, tag("warn", "! skipped"), ` ${count(skipped.length)} ${skipped.length === 1 ? "eval was" : "evals were"} skipped: ${why}`));
     const lines = [...sets, ...rest.map(([message, own]) => ["", own, message])];
     const rowOf = ([name, own, message]) => [el("tr", {}, el("th", { scope: "row" }, visible(name || "–")), el("td", { class: "number" }, count(own.length)),
       el("td", {}, fetched.includes(name) ? el("code", {}, `audiobench fetch ${shellWord(visible(name))}`) : longText(message || own[0].message, "")),

@@ -82,7 +82,7 @@
     status.textContent = [shown.length === data.all ? `${count(data.all)} runs` : `${count(shown.length)} of ${count(data.all)} runs`,
       going ? `${count(going)} running` : "", data.unread ? `reading ${count(data.unread)} more …` : ""].filter(Boolean).join(", ");
     further.hidden = shown.length <= view.most;
-    further.textContent = `Show ${count(Math.min(SHOWN_AT_ONCE, shown.length - view.most))} more`;
+    further.textContent = further.hidden ? "" : `Show ${count(Math.min(SHOWN_AT_ONCE, shown.length - view.most))} more`;
     none.hidden = shown.length > 0 || data.unread > 0;
     none.textContent = data.all ? "No run has all of this: clear the search or a filter." : `${data.folder} holds no run yet: pytest evals makes one.`;
     for (const [control, name, values] of [[pickModel, "model", (run) => run.models], [pickSuite, "suite", (run) => run.suites], [pickState, "state", (run) => [run.word]]]) {

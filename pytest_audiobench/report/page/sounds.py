@@ -336,7 +336,7 @@ class PageSounds:
             how, more = "as it lies where --audio says", "Wrong answers come first."
         else:
             how = "as the model was played it"
-            more = "--ab-report-audio=all adds every other sample; flips has those that changed."
+            more = "--ab-report-audio=all adds all samples, flips those whose outcome changed."
         samples = f"{len(self.of)} {'sample' if len(self.of) == 1 else 'samples'}"
         return f"Of {samples} the sound is on this page, {how}, in mono and MP3, {longest} at most.{beyond} {more}"
 
