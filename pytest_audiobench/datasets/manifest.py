@@ -162,7 +162,7 @@ class _Reading:
         if digest in self._places:
             earlier, self._places[digest] = self._places[digest], self._places[digest] or place
             if earlier is not None:
-                of_paths = "its ids are the paths of its audio: remove one, or give each row an id"
+                of_paths = "its ids are the paths of its audio: give each row an id, or remove one"
                 advice = "make ids unique" if "id" in row else of_paths
                 places = f"on {self.rows.unit} {earlier} and on {self.rows.unit} {place}"
                 self.mistakes.add(f"{self.rows.file} has the id {id_[:80]!r} {places}; {advice}")

@@ -151,7 +151,7 @@ def test_all_named_columns_that_there_are_not_are_refused_with_the_nearest(refus
             "has 1,001 different answers, and the choices are its answers: 2 to 1,000",
         ),
         ("filename,label,choices\na.wav,x,x|y\n", {"choices": "from answers"}, "line 2 has choices of its own"),
-        (LABELS + "a.wav,two,x\n", {}, "its ids are the paths of its audio: remove one, or give each row an id"),
+        (LABELS + "a.wav,two,x\n", {}, "its ids are the paths of its audio: give each row an id, or remove one"),
         ("filename,label\n../a.wav,x\n", {}, "leaves its folder; write it relative to the folder, without .. (its a"),
         ("filename\tlabel\na.wav\tx\ty\n", {"name": "l.tsv"}, "line 2 has 3 cells under a header of 2; write each"),
     ],
