@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.browser import CHROMIUM, FLAGS
 from tests.forks import Forks
 
 pytest_plugins = ["pytester"]
@@ -39,3 +40,15 @@ def forks_with_torch():
     forks = Forks(*own, f"{qwen2_audio}.modeling_qwen2_audio", f"{qwen2_audio}.processing_qwen2_audio")
     yield forks
     forks.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One for the tests of a module: of a thread one at a time, beside which no other loop of asyncio can run."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=120_000)
+        yield running
+        running.close()

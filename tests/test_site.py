@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import new_context
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -65,8 +67,8 @@ def test_the_site_is_built_without_a_warning_and_searched_without_a_server(conf,
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "auto", "-b", "html", "docs"]
     subprocess.run([*command, str(tmp_path)], cwd=ROOT, env=dict(os.environ), check=True)
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=120_000)
+        page = new_context(browser).new_page()
         asked = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{(tmp_path / 'search.html').as_uri()}?q=inferiority+margin")

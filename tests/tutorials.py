@@ -56,7 +56,8 @@ def run(name: str, folder: Path, forks: Any, store: Path) -> str:
             line = ["bash", "-c", f"(exit {code}); {command}"]
             done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         code = done.returncode
-        return str(done.stdout + done.stderr)
+        # The reader's folder is the clone, in which paths are shown from there.
+        return str(done.stdout + done.stderr).replace(f"{ROOT}{os.sep}", "")
 
     def block(found: re.Match[str]) -> str:
         lines = found["text"].splitlines()

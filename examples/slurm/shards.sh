@@ -44,6 +44,8 @@ part=$parts/$SLURM_ARRAY_TASK_ID.sqlite store=$local/store.sqlite stopped=''
 # What it had been answered on another node, before it was requeued.
 [ ! -e "$part" ] || cp "$part" "$store" || exit
 keep() {
+    # Stopped before pytest made it: an empty one would be no store, and the merge would refuse it.
+    [ -s "$store" ] || return 0
     python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))' "$store" "$store.copy" &&
         cp "$store.copy" "$part.new" && mv "$part.new" "$part"
 }
@@ -54,11 +56,11 @@ pytest "$@" --ab-shard="$SLURM_ARRAY_TASK_ID/$count" --ab-store="$store" \
     --ab-run="shard-${AB_ARRAY:-$SLURM_ARRAY_JOB_ID}-$SLURM_ARRAY_TASK_ID${SLURM_RESTART_COUNT:+-$SLURM_RESTART_COUNT}" &
 pytest=$!
 # A node may be lost: what was answered so far lies where others are.
-while sleep "${AB_KEEP_S:-600}"; do [ ! -e "$store" ] || keep; done &
+while sleep "${AB_KEEP_S:-600}"; do keep; done &
 keeper=$!
 wait "$pytest" || wait "$pytest"
 code=$?
 kill -- "-$keeper" 2>/dev/null
 keep || code=1
-[ -z "$stopped" ] || echo "shard $SLURM_ARRAY_TASK_ID was stopped: what it was answered is kept"
+[ -z "$stopped" ] || echo "shard $SLURM_ARRAY_TASK_ID was stopped$([ ! -e "$part" ] || echo ": what it was answered is kept")"
 exit $code

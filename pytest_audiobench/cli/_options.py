@@ -29,32 +29,33 @@ def level(text: str) -> float:
     return value
 
 
+def count(text: str) -> int:
+    """A number of things. Raises argparse's error for what is none."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) == int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
 class Adding(argparse.Action):
-    """Adds each further value: of a list with commas behind a comma, of a pattern as a list of patterns."""
+    """Adds each further list with commas behind a comma; the first takes the default's place."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: object) -> None:
         before = getattr(namespace, self.dest)
-        if before is not self.default:
-            value = (
-                [*([before] if isinstance(before, str) else before), value]
-                if self.metavar == "PATTERN"
-                else f"{before},{value}"
-            )
-        setattr(namespace, self.dest, value)
+        setattr(namespace, self.dest, value if before is self.default else f"{before},{value}")
 
 
 _SELECTION: Mapping[str, Mapping[str, Any]] = {
     "--eval": {
         "metavar": "PATTERN",
-        "action": Adding,
-        "default": "*",
-        "help": "only evals of this name; * and ? are special; repeatable",
+        "action": "append",
+        "default": [],
+        "help": "only evals with this in their names; with * or ? a pattern of the whole name; repeatable",
     },
     "--model": {
         "metavar": "PATTERN",
-        "action": Adding,
-        "default": "*",
-        "help": "only models of this alias (default: all); repeatable",
+        "action": "append",
+        "default": [],
+        "help": "only models with this in their aliases, as --eval (default: all); repeatable",
     },
     "--metric": {
         "metavar": "headline|all|NAME,…",

@@ -24,6 +24,7 @@ from pytest_audiobench.datasets.recordings import ENDINGS, recordings
 from pytest_audiobench.datasets.sample import Sample, spelling_note
 from pytest_audiobench.datasets.table_rows import jsonl_rows, texts
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.stats.paired import FEWEST
 
 LOOKED_AT = 200
 """Rows whose columns are looked at, and clips whose headers are."""
@@ -235,13 +236,22 @@ def _name_columns(own: OwnEval, args: argparse.Namespace, names: list[str], rows
         answer = next((name for usual in _ANSWERS for name in others if name.lower() == usual), None)
     if answer is None and len(others) == 1:
         answer, why = others[0], "the only other column"
+    likely = [name for name in others if name.lower() not in _CLUSTERS and not _is_numeric(name, rows)]
+    if answer is None and len(likely) == 1:
+        answer, why = likely[0], "the only column of words that is no speaker or the like; another by --answer COLUMN"
     if answer is None:
         listed = ", ".join(others) or "nothing"
-        command = f", such as audiobench init {args.folder} --answer {shlex.quote(others[0])}" if others else ""
+        example = (likely or others or [""])[0]
+        command = f", such as audiobench init {args.folder} --answer {shlex.quote(example)}" * bool(example)
         raise UsageError(f"{own.manifest} has {listed} beside its audio; say what is true by --answer COLUMN{command}")
     if answer != "answer":
         own.keys["answer"] = answer
     own.notes.append(("answer", f"{answer}: {why}"))
+
+
+def _is_numeric(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the column holds numbers alone, as durations, takes and years are."""
+    return all(re.fullmatch(r"\s*[-+]?[\d.,:]*\s*", str(row.get(name) or "")) for row in rows)
 
 
 def _root_of(own: OwnEval, paths: Sequence[str]) -> str:
@@ -301,6 +311,8 @@ def _choose_protocol(
             own.notes.append(("labels", f"{note}{_rarer_spellings(samples, answers)}"))
     if asked in ("classification", "multiple_choice", "tagging") and not all(sample.question for sample in samples):
         own.keys["question"] = f"Which {column} is it?" if column != "answer" else "What is heard?"
+        behind = " and all labels" * (asked == "classification")
+        own.notes.append(("question", f"“{own.keys['question']}”{behind}: correct it in the file"))
     languages = {sample.metadata.get(key) for sample in samples for key in ("language", "lang")} - {None}
     if own.keys["protocol"] == "transcription" and len(languages) == 1:
         language = str(languages.pop())
@@ -315,5 +327,6 @@ def _choose_cluster(own: OwnEval, named: str | None, samples: Sequence[Sample]) 
         values = {sample.metadata.get(name) for sample in samples}
         if named or (not {None, ""} & values and 1 < len(values) < len(samples)):
             own.keys["cluster"] = name
-            own.notes.append(("cluster", f"{name}: {len(values):,} of them, whose clips are alike"))
+            few = f"; no comparison is tested with fewer than {FEWEST}" * (len(values) < FEWEST)
+            own.notes.append(("cluster", f"{name}: {len(values):,} of them, whose clips are alike{few}"))
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_output, add_places, add_reports, add_selection, local, places, put
+from pytest_audiobench.cli._options import add_output, add_places, add_reports, add_selection, count, local, places, put
 from pytest_audiobench.cli._text import say
 
 HELP = "list suspect items of the data by what several runs say of them; no score is changed"
@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("runs", metavar="RUN", nargs="+", help="runs over the same evals: folders, or names below --reports")
     add_reports(parser)
     add_selection(parser, "--eval", "--model")
-    add("--most", metavar="N", type=_count, default=20, help="how many suspects of a check are printed (default 20)")
+    add("--most", metavar="N", type=count, default=20, help="how many suspects of a check are printed (default 20)")
     add_places(parser)
     add_output(parser)
     add(
@@ -50,9 +50,3 @@ def run(args: argparse.Namespace) -> int:
         for remark in remarks:
             say(f"note: {remark}")
     return audited.exit_status()
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of items: write a whole number from 1 on")
-    return int(text)

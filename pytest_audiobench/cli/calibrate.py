@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="runs of the unchanged model that alarm (default 0.05)",
     )
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely the printed loss is seen (default 0.8)")
-    add("--model", metavar="PATTERN", default="", help="which model, where a run has several")
+    add("--model", metavar="PATTERN", default="", help="which model's alias, or a part of it, where a run has several")
     add_selection(parser, "--eval")
     add("--metric", metavar="NAME,…", action=Adding, default="", help="the metrics (default: each eval's first)")
     add("--out", metavar="FILE", type=Path, help="write them into this file of thresholds, such as audiobench.toml")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import UsageError
 
 HELP = "write a run as a comment on a pull request: the verdict, what changed, the samples that flipped"
@@ -20,8 +21,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 whatever the run's verdict. A run that left no record has a comment that says so, and the exit code is 4."""
     from pytest_audiobench.report.atomic_files import write_text
+    from pytest_audiobench.report.formatting import printable
     from pytest_audiobench.report.pull_request_comment import comment, comment_without_verdict
     from pytest_audiobench.report.run_reader import load_run
+    from pytest_audiobench.report.verdict import run_verdict
 
     try:
         run_record, reason = load_run(args.folder), ""
@@ -32,6 +35,10 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(text)
     else:
         write_text(args.out, text)
-    if reason:
+    if run_record is None:
         raise UsageError(reason)
+    # Where the last call of pytest was refused, an earlier run lies there.
+    record, verdict = run_record.record, run_verdict(run_record.record)
+    counts = f" ({verdict.counts})" * bool(verdict.counts)
+    say(printable(f"comment on {run_record.folder}, which finished {record.finished}: {verdict.word}{counts}"))
     return 0

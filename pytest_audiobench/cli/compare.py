@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.comparison import Rules, compare
     from pytest_audiobench.comparison.comparison_lines import NONE, Selection
     from pytest_audiobench.comparison.comparison_page import write_page
-    from pytest_audiobench.comparison.comparison_text import counts, remarks, text
+    from pytest_audiobench.comparison.comparison_text import answers, remarks, text
     from pytest_audiobench.comparison.contenders import contenders
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.gate.threshold_syntax import read_margin
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     put_or_page(
         args,
         lambda: text(comparison, args.format),
-        counts(comparison),
+        "\n".join(answers(comparison)),
         remarks(comparison),
         lambda file: write_page(file, comparison),
     )

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from pytest_audiobench.cli._options import add_data_root, add_places, places
 from pytest_audiobench.cli._text import labelled
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import listed
 
 HELP = "look at what is installed, at devices, data, store and keys; or at what a command would lack on this machine"
 
@@ -255,8 +256,7 @@ def _needed_by(evals: Sequence[str], named: bool) -> str:
     """Whose it is, as it is said behind what lacks: by number alone where its text has the ``named`` data of them."""
     if not evals:
         return ""
-    more = f" and {len(evals) - _MOST_NAMES} more" if len(evals) > _MOST_NAMES else ""
-    names = "" if named else f": {', '.join(evals[:_MOST_NAMES])}{more}"
+    names = "" if named else f": {listed(evals, _MOST_NAMES)}"
     return f" ({len(evals)} eval{'s' * (len(evals) > 1)}{names})"
 
 

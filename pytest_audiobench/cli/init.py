@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import AudioError, UsageError
+from pytest_audiobench.io.mistakes import listed
 
 if TYPE_CHECKING:
     from pytest_audiobench.cli._survey import OwnEval
@@ -23,6 +24,7 @@ SUFFIX = ".audiobench.toml"
 _GATE, _IGNORED = Path("gate.toml"), ("reports/", ".audiobench/")
 _MOST_LISTED, _MOST_UNNAMED = 10, 5
 _WORKFLOW = Path(".github/workflows/audiobench.yml")
+_LABELS_BEHIND = '  # all labels follow it; to send it alone: prompt = "{question}"'
 _OTHER_PROTOCOL = '  # or "multiple_choice": options as letters, as most published prompts do'
 _RULES = """\
 # What {eval} must reach: pytest {target} --ab-config={gate}
@@ -89,7 +91,10 @@ def run(args: argparse.Namespace) -> int:
     said += [f"  {line}" for line in _ignore(args.dry_run)]
     own.notes += _unnamed(place, samples)
     lines = [wrapped(title), *labelled(own.notes), *said]
-    lines += ["run it by the bundled baseline, or by a model of yours:", f"  pytest {target}{rules}"]
+    lines += [
+        "run it by the bundled listener, which knows the bundled labels alone, or yours:",
+        f"  pytest {target}{rules}",
+    ]
     lines += [f"  pytest {target}{rules} --ab-model=hf:FOLDER"]
     if args.ci:
         lines += ["the workflow needs OWNER, TAG and the model, and a baseline in git:"]
@@ -108,7 +113,7 @@ def _sounds(samples: Sequence[Sample]) -> str:
 
     clips = [clip for sample in samples for clip in sample.clips]
     step = max(1, len(clips) // LOOKED_AT)
-    looked_at = {str(clip.source): _header(clip) for clip in clips[::step]}
+    looked_at = {getattr(clip.source, "path", str(clip.source)): _header(clip) for clip in clips[::step]}
     headers = [header for header in looked_at.values() if header]
     unread = [name for name, header in looked_at.items() if not header]
     if not headers:
@@ -132,6 +137,8 @@ def _sounds(samples: Sequence[Sample]) -> str:
             f"lines {', '.join(listed[:-1])} and {listed[-1]} name" if len(listed) > 1 else f"line {listed[0]} names"
         )
         wrong = f"; {several} no file{f', such as {unread[0]}' if unread else ''}"
+        if len(lines) == len(unread) == 1:
+            wrong = f"; {several} {unread[0]}, which is not there"
     return f"{len(clips):,} clips, {'about ' if step > 1 else ''}{duration(seconds)}, {rates}, {channels}{wrong}"
 
 
@@ -147,9 +154,8 @@ def _unnamed(folder: Path, samples: Sequence[Sample]) -> list[tuple[str, str]]:
     others = [file.as_posix() for file in audio_files(folder) if os.path.realpath(folder / file) not in named]
     if not sources or not others:
         return []
-    more = f" and {len(others) - _MOST_UNNAMED:,} more" if len(others) > _MOST_UNNAMED else ""
     are = "are" if len(others) > 1 else "is"
-    return [("not named", f"{', '.join(others[:_MOST_UNNAMED])}{more} {are} in the folder and in no row")]
+    return [("not named", f"{listed(others, _MOST_UNNAMED)} {are} in the folder and in no row")]
 
 
 def _header(clip: Any) -> tuple[float, int, int] | None:
@@ -180,7 +186,8 @@ def _eval_text(target: Path, name: str, own: OwnEval) -> str:
     paths = {"manifest": str(own.manifest)} | {key: own.keys[key] for key in ("root",) if key in own.keys}
     keys = {**own.keys, **{key: Path(os.path.relpath(path, here)).as_posix() for key, path in paths.items()}}
     lines = [f"# {name}, as audiobench init understood it: correct what is not so."]
-    notes = {"protocol": _OTHER_PROTOCOL} if keys.get("protocol") == "classification" and "choices" in keys else {}
+    is_labelled = keys.get("protocol") == "classification" and "choices" in keys
+    notes = {"protocol": _OTHER_PROTOCOL, "question": _LABELS_BEHIND} if is_labelled else {}
     lines += [
         f"{key} = {json.dumps(keys[key], ensure_ascii=False)}{notes.get(key, '')}"
         for key in dict.fromkeys(["manifest", *keys])

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pytest_audiobench.cli._options import add_data_folders, add_reports, add_selection, place
+from pytest_audiobench.cli._options import add_data_folders, add_reports, add_selection, count, place
 from pytest_audiobench.cli._text import say
 from pytest_audiobench.errors import AudiobenchError, AudioError, DataNotFound, FatalError, UsageError
 
@@ -42,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--changed", action="store_true", help="list what became worse or better than in the run's baseline"
     )
     add_selection(parser, "--eval", "--model")
+    add("--most", metavar="N", type=count, default=20, help="how many samples are listed (default 20)")
     add("--wav", metavar="FILE", type=place, help="write what was played into this file, as 32-bit floats")
     add("--play", action="store_true", help="play it, by ffplay, aplay, paplay or afplay")
     about = "where the audio of this data set lies, for --wav and --play, if not where the run had it; repeatable"
@@ -76,11 +76,10 @@ def run(args: argparse.Namespace) -> int:
         heard = models[item.model].heard if item.model in models else ""
         made = recipes[_place(sample)]
         print(*[""] * bool(number), sep="\n", end="\n" * bool(number))
-        lines = (
-            mixture_lines([each for _, each in group], item, made, heard)
-            if args.mixture is not None
-            else sample_lines(sample, item, made, heard)
-        )
+        if args.mixture is not None:
+            lines = mixture_lines([each for _, each in group], item, made, heard)
+        else:
+            lines = sample_lines(sample, item, made, heard, _file_finder(args, _folders(loaded, item)))
         print("\n".join(lines))
     if args.wav is not None or args.play:
         item, sample = chosen[0]
@@ -94,25 +93,46 @@ def _place(sample: Joined) -> tuple[str, str, str]:
     return first.eval, first.model, first.sample_id
 
 
-def _wanted(loaded: Run, args: argparse.Namespace) -> Iterator[tuple[ItemRecord, Joined]]:
-    """The samples of the evals and models that are asked for."""
-    from pytest_audiobench.gate.config import matches
+def _items(loaded: Run, args: argparse.Namespace) -> list[ItemRecord]:
+    """Those of the evals and models that are asked for. Raises UsageError where there is none."""
+    from pytest_audiobench.gate.config import chosen
+
+    aliases = chosen(args.model, (item.model for item in loaded.record.items), f"model of {loaded.folder}")
+    items = [item for item in loaded.record.items if item.model in aliases]
+    names = chosen(args.eval, (item.eval for item in items), f"eval of {loaded.folder}")
+    return [item for item in items if item.eval in names]
+
+
+def _samples(loaded: Run, items: Sequence[ItemRecord]) -> Iterator[tuple[ItemRecord, Joined]]:
     from pytest_audiobench.report.joined_samples import joined
 
-    items = {
-        (item.eval, item.model): item
-        for item in loaded.record.items
-        if matches(args.eval, item.eval) and matches(args.model, item.model)
-    }
+    by_name = {(item.eval, item.model): item for item in items}
     for sample in joined(loaded.folder):
         first = sample.predictions[0]
-        if item := items.get((first.eval, first.model)):
+        if item := by_name.get((first.eval, first.model)):
             yield item, sample
 
 
-def _listed(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
-    """The first samples that were answered wrong, or otherwise than in the baseline, and how to see one."""
-    from pytest_audiobench.report.sample_text import changed_lines, wrong_lines
+def _file_finder(args: argparse.Namespace, others: Sequence[Path]) -> Callable[[str], str]:
+    """Says where a file that a record names lies on this machine."""
+    from pytest_audiobench.verifier.clip_checks import Folders
+
+    places, here = Folders(dict(args.data), others), Path.cwd()
+
+    def find(source: str) -> str:
+        try:
+            found = places.file(source)
+        except LookupError:
+            return f"{source}, not found here: say where it lies by --data {source.partition(':')[0]}=FOLDER"
+        path = found.root.folder / found.path
+        return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+    return find
+
+
+def _listed(loaded: Run, args: argparse.Namespace) -> list[str]:
+    """The first samples that were answered wrong, or otherwise than in the baseline, and how to see all, and one."""
+    from pytest_audiobench.report.sample_text import Listing, list_lines
     from pytest_audiobench.report.verdict import is_control
 
     if args.changed and loaded.record.baseline is None:
@@ -121,9 +141,21 @@ def _listed(loaded: Run, args: argparse.Namespace) -> Iterator[str]:
     command = ["audiobench", "inspect", args.source]
     if args.reports != Path("reports"):
         command += ["--reports", str(args.reports)]
-    samples = (each for each in _wanted(loaded, args) if not is_control(each[0]))
-    several = len({item.model for item in loaded.record.items}) > 1
-    return (changed_lines if args.changed else wrong_lines)(samples, shlex.join(command), several)
+    items = _items(loaded, args)
+    items = [item for item in items if not is_control(item)] or items
+    choice = ["--changed"] * args.changed
+    for option, patterns in (("--eval", args.eval), ("--model", args.model)):
+        choice += [word for pattern in patterns for word in (option, pattern)]
+    evals = list(dict.fromkeys(item.eval for item in items))
+    models = list(dict.fromkeys(item.model for item in items))
+    listing = Listing(command, choice, args.most, evals, models)
+    lines = list(list_lines(_samples(loaded, items), listing, args.changed))
+    if not lines:
+        whose = "the baseline" if args.changed else str(loaded.folder)
+        names = ", ".join(evals[:_MOST_LISTED]) + ", …" * (len(evals) > _MOST_LISTED)
+        why = next((f": {item.message}" for item in items if item.message), "")
+        raise UsageError(f"{whose} has no answers of {names}{why}")
+    return lines
 
 
 def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joined]]:
@@ -136,11 +168,12 @@ def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joi
     chosen: list[tuple[ItemRecord, Joined]] = []
     likely: tuple[dict[str, list[tuple[ItemRecord, Joined]]], ...] = ({}, {})
     known: dict[str, None] = {}
-    for item, sample in _wanted(loaded, args):
+    for item, sample in _samples(loaded, _items(loaded, args)):
         first = sample.predictions[0]
         own = first.sample_id if args.mixture is None else str(first.metadata.get("mixture") or "")
         files = list(_sources(sample)) if args.mixture is None else []
-        stems = [PurePosixPath(file.partition(":")[2]).stem for file in files]
+        paths = [PurePosixPath(file.partition(":")[2]) for file in files]
+        stems = [text for path in paths for text in (path.stem, path.name)]
         if name in (own, *files):
             chosen.append((item, sample))
             if len(chosen) == _MOST_SAMPLES:
@@ -156,7 +189,7 @@ def _chosen(loaded: Run, args: argparse.Namespace) -> list[tuple[ItemRecord, Joi
     if chosen or len(named) == 1:
         return chosen or next(iter(named.values()))
     if not named:
-        hint = nearest(name, known, "they are the ids of predictions.jsonl") if known else "it has none"
+        hint = nearest(name, known, f"one is {printable(next(iter(known)))!r}") if known else "it has none"
         raise UsageError(f"{loaded.folder} has no {what} {name!r} ({hint})")
     how = "of the file" if named is likely[0] else "that begin with"
     more = f", … and {len(named) - _MOST_LISTED:,} more" if len(named) > _MOST_LISTED else ""
@@ -169,7 +202,7 @@ def _sources(sample: Joined) -> Iterator[str]:
 
 
 def _folders(loaded: Run, item: ItemRecord) -> list[Path]:
-    """Where the run may have had its data: in the folders that it was given, next to the test, in the usual ones."""
+    """Where the run may have had its data: in folders that it was given, those of its test, the usual ones."""
     from pytest_audiobench.datasets.places import data_root
 
     option = "--ab-data="

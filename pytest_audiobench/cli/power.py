@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_audiobench.cli._options import add_output, add_reports, add_selection, put
+from pytest_audiobench.cli._options import add_output, add_reports, add_selection, count, put
 from pytest_audiobench.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_audiobench.comparison.baseline_sources import Baseline
+    from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
 
@@ -21,11 +27,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="BASELINE|RUN",
-        help="another run, to count the flips in: the samples whose score changes for no reason",
+        help="another run, to count the flips between the two: samples that become worse, and as many better ones",
     )
     add("--flips", metavar="SHARE", type=share, help="the share of flips, where none are counted (default 2%%)")
     add("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
-    add("--lines", metavar="N", type=lines, help="comparisons that share alpha (default: the evals)")
+    add("--lines", metavar="N", type=count, help="comparisons that share alpha (default: the evals)")
     add_reports(parser)
     add_output(parser)
 
@@ -41,18 +47,11 @@ def share(text: str) -> float:
     return value
 
 
-def lines(text: str) -> int:
-    """A number of lines. Raises argparse's error for what is none."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) == int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines: write 1 or more")
-    return int(text)
-
-
 def run(args: argparse.Namespace) -> int:
     """0. Raises UsageError for what cannot be read, an eval or a metric that is not there, and a drop that is none."""
     from pytest_audiobench.comparison.baseline_sources import baseline_from
     from pytest_audiobench.comparison.power_text import text as power_table
-    from pytest_audiobench.gate.config import matches
+    from pytest_audiobench.gate.config import chosen
     from pytest_audiobench.gate.power import PowerQuery, power_of, usual_drops
     from pytest_audiobench.gate.threshold_syntax import read_margin
 
@@ -70,15 +69,10 @@ def run(args: argparse.Namespace) -> int:
         candidate, base = source.pair
         other = replace(source, models={candidate: source.models[candidate]})
         source = replace(source, models={base: source.models[base]})
-    sides = [
-        side
-        for alias, contents in source.models.items()
-        if matches(args.model, alias)
-        for eval_, side in contents.sides.items()
-        if matches(args.eval, eval_)
-    ]
-    if not sides:
-        raise UsageError(f"no eval of {source.source} matches {args.eval!r} by a model that matches {args.model!r}")
+    aliases = chosen(args.model, source.models, f"model of {source.source}")
+    sides = [side for alias, of in source.models.items() if alias in aliases for side in of.sides.values()]
+    wanted = chosen(args.eval, (side.eval for side in sides), f"eval of {source.source}")
+    sides = [side for side in sides if side.eval in wanted]
     compared = len(sides)  # a gate compares all, whichever metric is asked about
     if args.metric is not None:
         if not (having := [side for side in sides if args.metric in side.metrics.get(side.headline, ())]):
@@ -88,11 +82,35 @@ def run(args: argparse.Namespace) -> int:
     question = PowerQuery(
         args.drop, args.max_drop, args.metric, args.alpha, args.lines or compared, args.power, args.flips
     )
-    powers, notes = [], []
-    for side in sides:
-        against = None if other is None else other.side(side.eval, side.model)
-        if other is not None and against is None:
-            notes.append(f"{other.source} has no eval {side.eval}: its flips are not counted")
-        powers += [power_of(side, against, question._replace(drop=drop)) for drop in drops]
+    others, notes = _pairs(sides, other)
+    asked = [question._replace(drop=drop) for drop in drops]
+    powers = [power_of(*pair, each) for pair in zip(sides, others, strict=True) for each in asked]
     put(power_table(powers, question, drops, notes, args.format), notes if args.format in ("csv", "json") else (), None)
     return 0
+
+
+def _pairs(
+    sides: Sequence[ComparableEval], other: Baseline | None
+) -> tuple[list[ComparableEval | None], Sequence[str]]:
+    """For each of ``sides`` the eval in which flips are counted; why there is none where ``other`` was named."""
+    from pytest_audiobench.evaluation.comparable_eval import ComparableEval, same_answers
+    from pytest_audiobench.io.mistakes import listed
+
+    if other is None:
+        return [None] * len(sides), ()
+    found, stored, notes = list[ComparableEval | None](), list[str](), list[str]()
+    for side in sides:
+        against = other.side(side.eval, side.model)
+        if against is None:
+            notes.append(f"{other.source} has no eval {side.eval}: its flips are not counted")
+        elif (side.stored or against.stored) and same_answers(side, against):
+            # Read again they are the same whatever the model's noise.
+            stored.append(side.eval)
+            against = None
+        found.append(against)
+    if stored:
+        notes.append(
+            f"no flips are counted in {listed(stored, 3)}: both runs have the same stored answers of one model, which "
+            "measure no noise; ask it again by --ab-refresh"
+        )
+    return found, notes

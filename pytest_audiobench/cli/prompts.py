@@ -190,27 +190,24 @@ def _messages(about: Mapping[str, str], messages: Sequence[Any]) -> Iterator[dic
 
 
 def _of_run(args: argparse.Namespace) -> list[dict[str, str]]:
-    from pytest_audiobench.gate.config import matches
+    from pytest_audiobench.gate.config import chosen
     from pytest_audiobench.report.joined_samples import joined
     from pytest_audiobench.report.run_reader import load_run
 
     loaded = load_run(args.sent, args.reports)
+    names = [item.eval for item in loaded.record.items]
+    wanted = chosen(args.name or "*", names, f"eval of {loaded.folder}")
     rows: list[dict[str, str]] = []
     seen: set[str] = set()
     for sample in joined(loaded.folder):
         first = sample.predictions[0]
-        if (
-            first.eval not in seen
-            and matches(args.name or "*", first.eval)
-            and any(row.prompt for row in sample.predictions)
-        ):
+        if first.eval in wanted - seen and any(row.prompt for row in sample.predictions):
             seen.add(first.eval)
             for row in sample.predictions:
                 about = {"eval": first.eval, "sample": first.sample_id, "stage": row.stage}
                 rows.extend(_messages(about, row.prompt or ()))
     if not rows:
-        evals = ", ".join(dict.fromkeys(item.eval for item in loaded.record.items))
-        raise UsageError(f"{loaded.folder} has no eval {args.name!r}: it has {evals or 'none'}")
+        raise UsageError(f"{loaded.folder} sent no prompt of {', '.join(sorted(wanted))}: name another eval")
     return rows
 
 

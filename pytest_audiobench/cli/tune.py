@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_audiobench.cli._options import count
 from pytest_audiobench.cli._questions import questions
 from pytest_audiobench.cli._text import labelled, say, table
 from pytest_audiobench.errors import FatalError, UsageError
@@ -56,19 +57,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--clips",
         metavar="N",
-        type=_count,
+        type=count,
         default=256,
         help="how many of them, over and over if need be (default 256)",
     )
-    add("--tokens", metavar="N", type=_count, help="the most of an answer (default: the protocol's own number)")
+    add("--tokens", metavar="N", type=count, help="the most of an answer (default: the protocol's own number)")
     add("--compile", action="store_true", help="try compile=yes too, as is done on a card without being asked")
-    add("--rounds", metavar="N", type=_count, default=1, help="how often each size is measured (default 1)")
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
+    add("--rounds", metavar="N", type=count, default=1, help="how often each size is measured (default 1)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -26,6 +26,7 @@ from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.identity import digest
+from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.records.baseline import MOST_BYTES, BaselineFigure, BaselineHead, BaselineModel
 from pytest_audiobench.records.run import BaselineRecord, RunRecord
@@ -94,8 +95,8 @@ def missing_parts(record: RunRecord, alias: str) -> tuple[str, ...]:
         elif not item.scorers:
             missing.append(f"{item.eval} failed before it measured anything")
         else:
-            failed = [verdict.detail for verdict in item.verdicts if verdict.status == "not_comparable"]
-            missing += [f"{item.eval} is not comparable: {detail}" for detail in failed[:1]]
+            failed = [verdict.detail for verdict in item.verdicts if verdict.status == "incomplete"]
+            missing += [f"{item.eval} is incomplete: {detail}" for detail in failed[:1]]
     return tuple(missing)
 
 
@@ -250,8 +251,9 @@ def baseline_from(
     if colon and ref and path and not _DRIVE.match(text):
         commit, content = git_blob(ref, path, folder, MOST_BYTES)
         return _of_file(content, f"{text} ({commit[:12]})", f"{commit}:{path}", text)
+    likely = nearest(text, (path.parent.name for path in reports.glob(f"*/{RECORD}")), f"give {_FORMS}")
     raise UsageError(
-        f"there is no baseline {text!r}: neither {folder / text} nor the run {reports / text} exists; give {_FORMS}"
+        f"there is no baseline or run {text!r}: neither {folder / text} nor the run {reports / text} exists; {likely}"
     )
 
 

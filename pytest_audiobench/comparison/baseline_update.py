@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparison.baseline_sources import Baseline
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.answer_alarms import is_readable, wants_answers
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.scoring import are_unreadable
-from pytest_audiobench.evaluation.unreadable_answers import is_readable, wants_answers
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.gate.baseline.encoding import encode_baseline

@@ -19,6 +19,7 @@ from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import NEVER_COMPARED
 from pytest_audiobench.gate.thresholds import ALPHA, MARGIN
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.verifier.differences import Difference
 
 _NAMED = 5
@@ -202,5 +203,4 @@ def _count(evals: Sequence[str]) -> str:
 def _unshared_evals(contender: Contender, others: Sequence[Contender]) -> str:
     lacking = {eval_: [other.letter for other in others if eval_ not in other.sides] for eval_ in contender.sides}
     named = [f"{eval_} (not in {', '.join(letters)})" for eval_, letters in lacking.items() if letters]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return f"only in {contender.name}: {', '.join(named[:_NAMED])}{more}" if named else ""
+    return f"only in {contender.name}: {listed(named, _NAMED)}" if named else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.comparison_text import (
+    answers,
     flips_command,
     line_name,
     rules_text,
@@ -19,7 +19,7 @@ from pytest_audiobench.comparison.comparison_text import (
 from pytest_audiobench.comparison.curve_comparison import curve_cells
 from pytest_audiobench.comparison.finding_comparison import finding_cells
 from pytest_audiobench.comparison.table_cells import MARKS, amount, change_cells, interval_cell, value_cell
-from pytest_audiobench.gate.regression_text import change_of, improvement_text, open_drop
+from pytest_audiobench.gate.regression_text import change_of, open_drop, verdict_text
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
@@ -45,9 +45,7 @@ def page(comparison: Comparison) -> list[bytes]:
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
-    counts: Counter[str] = Counter(
-        test.verdict for line in comparison.lines for test in line.regressions if test is not None
-    )
+    verdicts = {test.verdict for line in comparison.lines for test in line.regressions if test is not None}
     return {
         "contenders": [
             {"letter": each.letter, "source": each.source, "model": each.model, "spec": each.spec}
@@ -55,11 +53,8 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         ],
         "warnings": list(comparison.heading),
         "rules": rules_text(comparison),
-        "counts": ", ".join(
-            f"{mark} {counts[name]} {name.replace('_', ' ')}" for name, mark in MARKS.items() if counts[name]
-        )
-        or "Nothing is compared.",
-        "tone": next((tone for verdict, tone in _TONES.items() if counts[verdict]), "good"),
+        "answers": answers(comparison),
+        "tone": next((tone for verdict, tone in _TONES.items() if verdict in verdicts), "good"),
         "sentences": [f"{mark} {sentence}" for mark, sentence in sentences(comparison)],
         "flips": flips_command(comparison),
         "lines": [_line(comparison, line) for line in comparison.lines],
@@ -108,5 +103,5 @@ def _test(regression: RegressionRecord) -> dict[str, Any]:
         "unit": "pp" if regression.unit in PERCENT_UNITS and unit != "%" else unit_text(unit),
         "at": {name: axis_value(place, unit) for name, place in places.items()},
         "sees": amount(open_drop(regression), regression.unit),
-        "detail": improvement_text(regression) or regression.detail,
+        "detail": verdict_text(regression),
     }

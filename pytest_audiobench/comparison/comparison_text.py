@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
+from pytest_audiobench.comparison.contenders import labels
 from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparison.finding_comparison import finding_markdown, finding_rows, finding_table
-from pytest_audiobench.gate.regression_text import RUNAWAYS, change_rule, improvement_text, level_text, open_drop
+from pytest_audiobench.gate.regression_text import (
+    RUNAWAYS,
+    change_rule,
+    change_texts,
+    limits_text,
+    open_drop,
+    verdict_text,
+)
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.reading import read_run
 from pytest_audiobench.records.run import RegressionRecord
-from pytest_audiobench.report.formatting import group_text, printable, wrapped
+from pytest_audiobench.report.formatting import counted, group_text, printable, wrapped
 from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("", "value", "interval", "change", "interval", "flips", "pairs", "MDE")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
+_MOST_NAMES = 3
 _OF_TEST = (
     "margin",
     "p",
@@ -138,7 +148,6 @@ def _table(comparison: Comparison) -> Iterator[str]:
         yield from wrapped(f"{mark} {sentence}", "  ")
     if len(said) > _MOST_SENTENCES:
         yield f"… and {len(said) - _MOST_SENTENCES} more; --format csv has all"
-    yield from wrapped(counts(comparison))
     for line in sample_remarks(comparison):
         yield from wrapped(line)
     for note in comparison.notes:
@@ -153,8 +162,13 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     for each in comparison.contenders:
         about = [each.model, each.spec, *([] if each.source == each.model else [f"in {each.source}"])]
         yield from wrapped(f"{each.letter.ljust(letters)}  {', '.join(filter(None, about))}", "   ")
+    # Before any number the reader knows what was not the same.
     for line in comparison.heading:
         yield from wrapped(line)
+    yield ""
+    for answer in answers(comparison):
+        yield from wrapped(answer)
+    yield ""
     yield from wrapped(rules_text(comparison))
     yield ""
 
@@ -162,13 +176,15 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 def rules_text(comparison: Comparison) -> str:
     """What the columns hold, and how strict the tests are."""
     rules = comparison.rules
-    level = level_text(rules.alpha, max(1, comparison.comparisons), _kinds(comparison))
+    limits = limits_text(rules.alpha, max(1, comparison.comparisons), _kinds(comparison))
+    among = f", {counted(comparison.comparisons, 'comparison')}" * (comparison.comparisons > 1)
     first, *others = (each.letter for each in comparison.contenders)
     what = f"{others[0]} \N{MINUS SIGN} {first}" if len(others) == 1 else f"each minus {first}"
     return (
-        f"{change_rule(what, {line.plan.kind.unit for line in comparison.lines})}; margin {rules.max_drop}, p to be "
-        f"below {level}; flips: samples that became worse / better; MDE: the minimum detectable effect, the drop that "
-        "is called regressed four times in five (\N{EN DASH} on lines that improved or regressed)"
+        f"{change_rule(what, {line.plan.kind.unit for line in comparison.lines})}; margin {rules.max_drop}; "
+        f"{limits}; flips: samples that became worse / better; MDE: the minimum detectable effect, the drop that is "
+        f"called regressed four times in five, by the flips measured between the runs{among} (\N{EN DASH} on lines "
+        "that improved or regressed)"
     )
 
 
@@ -182,15 +198,21 @@ def _kinds(comparison: Comparison) -> str:
 
 
 def sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """What regressed, improved or could not be compared, each with its mark."""
+    """What regressed, improved or could not be compared, each with its mark; why others have no test, the same once."""
+    untested: dict[str, list[str]] = {}
     for line in comparison.lines:
         for at, regression in enumerate(line.regressions):
             if regression is not None and (regression.verdict in table_cells.SAID or RUNAWAYS in regression.detail):
-                detail = improvement_text(regression) or regression.detail
                 yield (
                     table_cells.MARKS[regression.verdict],
-                    f"{comparison.contenders[at].letter} {line_name(line)}: {detail}",
+                    f"{comparison.contenders[at].letter} {line_name(line)}: {verdict_text(regression)}",
                 )
+            elif regression is not None and regression.p is None and regression.status == "inconclusive":
+                more = "; clips of others are needed, or runs without cluster, whose verdict is of these alone"
+                reason = f"{regression.method}{more * bool(regression.clusters)}"
+                untested.setdefault(reason, []).append(f"{comparison.contenders[at].letter} {line_name(line)}")
+    for reason, names in untested.items():
+        yield table_cells.MARKS["inconclusive"], f"{names[0] if len(names) == 1 else f'{len(names)} lines'}: {reason}"
 
 
 def sample_remarks(comparison: Comparison) -> list[str]:
@@ -245,16 +267,65 @@ def flips_command(comparison: Comparison) -> str:
     return command if command == printable(command) else ""
 
 
-def counts(comparison: Comparison) -> str:
-    """``✓ 4 pass, ✗ 1 regressed, ? 2 inconclusive, ≠ 0 not comparable``."""
-    statuses: list[str] = [
-        regression.verdict for line in comparison.lines for regression in line.regressions if regression is not None
+def answers(comparison: Comparison) -> list[str]:
+    """Of each but the first whether it is better, in a sentence that counts the evals and names the pooled lines apart.
+
+    Where an eval has several lines these are counted.
+    """
+    sources = [each.source for each in comparison.contenders]
+    names = labels(comparison.contenders) if len(set(sources)) < len(sources) else sources
+    return [_answer(comparison, at, name, names[0]) for at, name in enumerate(names) if at]
+
+
+def _answer(comparison: Comparison, at: int, name: str, first: str) -> str:
+    tests = [(line, test) for line in comparison.lines if (test := line.regressions[at]) is not None]
+    single = [line.plan.name for line, _ in tests if not line.plan.is_pooled]
+    is_of_evals = len(set(single)) == len(single)
+    lines_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _WORDS}
+    for line, test in tests:
+        if not line.plan.is_pooled:
+            lines_by_verdict[test.verdict].append(line.plan.name if is_of_evals else line_name(line))
+    pooled = [
+        f"{line.plan.suite} {line.plan.kind.name} {change_texts(test)[0]} ({table_cells.MARKS[test.verdict]})"
+        for line, test in tests
+        if line.plan.is_pooled
     ]
-    return ", ".join(
-        f"{mark} {statuses.count(name)} {name.replace('_', ' ')}"
-        for name, mark in table_cells.MARKS.items()
-        if name != "improved" or name in statuses
-    )
+    total = counted(len(single), "eval" if is_of_evals else "line")
+    clauses = [f"{name} {_comparative(lines_by_verdict, first, total)}"]
+    for verdict in ("inconclusive", "pass", "not_comparable"):
+        if lines := lines_by_verdict[verdict]:
+            which = f": {listed(lines, _MOST_NAMES)}" * (verdict != "pass")
+            clauses.append(f"{_word(verdict)} on {len(lines)}{which}")
+    clauses += [f"pooled: {listed(pooled, _MOST_NAMES)}"] if pooled else []
+    rates = [(line.plan, line.parse_rates[0] or 0.0, line.parse_rates[at]) for line, _ in tests]
+    if less := {
+        plan.name: None for plan, before, now in rates if now is not None and before > now and not plan.is_pooled
+    }:
+        clauses.append(f"fewer answers parsed ({table_cells.FALL}) on {len(less)}: {listed([*less], _MOST_NAMES)}")
+    return f"{'; '.join(clauses)}."
+
+
+def _comparative(lines_by_verdict: Mapping[str, Sequence[str]], first: str, total: str) -> str:
+    more, less = sorted(("improved", "regressed"), key=lambda verdict: -len(lines_by_verdict[verdict]))
+    if not (count := len(lines_by_verdict[more])):
+        any_of = "" if total.startswith("1 ") else "any of "
+        return f"is not shown to be better or worse than {first} on {any_of}{total}"
+    others = len(lines_by_verdict[less]) or "none"
+    return f"is shown to be {_word(more)} than {first} on {count} of {total}, and {_word(less)} on {others}"
+
+
+def _word(verdict: str) -> str:
+    return f"{_WORDS[verdict]} ({table_cells.MARKS[verdict]})"
+
+
+_WORDS = {
+    "improved": "better",
+    "regressed": "worse",
+    "inconclusive": "undecided",
+    "pass": "not worse",
+    "not_comparable": "not comparable",
+}
+"""What each verdict is called where the question is which of two is better."""
 
 
 def line_name(line: ComparedLine) -> str:
@@ -284,8 +355,8 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     for each in comparison.contenders:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
-    yield from (f"- **{escaped(line, table_cells.LONGEST)}**" for line in comparison.heading)
-    yield f"- {escaped(rules_text(comparison))}"
+    yield from (f"- **{escaped(line, table_cells.LONGEST)}**" for line in (*comparison.heading, *answers(comparison)))
+    yield f"- {escaped(rules_text(comparison), table_cells.LONGEST)}"
     yield ""
     yield table_row(("eval", "metric", *_HEAD))
     yield table_row((":--", ":--", ":--", *("--:",) * 7))
@@ -300,7 +371,6 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     yield from curve_markdown(comparison.contenders, comparison.curves)
     yield from finding_markdown(comparison.contenders, comparison.findings)
     yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in sentences(comparison))
-    yield f"- {escaped(counts(comparison))}"
     yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*sample_remarks(comparison), *comparison.notes))
     if command := flips_command(comparison):
         yield f"- see the samples that changed, with sound: {escaped(command, table_cells.LONGEST)} asks nothing again"

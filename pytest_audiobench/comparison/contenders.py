@@ -15,7 +15,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, art
 from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_evals, comparable_with_runs
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-from pytest_audiobench.gate.config import Patterns, matches
+from pytest_audiobench.gate.config import Patterns, chosen
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.rescoring.layouts import holds_answers, source_of
@@ -47,6 +47,16 @@ class Contender:
         return f"{self.letter} ({self.source})"
 
 
+def labels(contenders: Sequence[Contender]) -> list[str]:
+    """What each is called, no two alike: its model's alias, and what else that takes."""
+    aliases = [each.model for each in contenders]
+    named = [each.model if aliases.count(each.model) == 1 else f"{each.model} ({each.source})" for each in contenders]
+    return [
+        name if named.count(name) == 1 else f"{each.letter}: {name}"
+        for name, each in zip(named, contenders, strict=True)
+    ]
+
+
 def contenders(
     named: Sequence[str],
     reports: Path = Path("reports"),
@@ -55,43 +65,48 @@ def contenders(
     terms: ReadingTerms = NO_TERMS,
     least: int = 2,
 ) -> list[Contender]:
-    """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
+    """All models that ``model`` chooses of all that is ``named``, in order, with their evals that ``evals`` chooses.
 
     What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``; by
     ``terms`` the answers that other tools recorded. Compared with a run these are read as the run's own answers were.
     Raises UsageError where fewer than ``least`` are left or no eval is, and where something named cannot be read.
     """
-    models: list[Contender] = []
+    there: list[Contender] = []
     answers = {name: Path(name) for name in named if _holds_answers(Path(name))}
     first_run = _first_run([name for name in named if name not in answers], reports) if answers else None
     if first_run is None and answers:
         terms = _with_one_eval(list(answers.values()), terms)
     for name in named:
         if (artifact := artifact_at(Path(name))) is not None:
-            if matches(model, artifact.model):
-                spec = f"{artifact.suite} {artifact.content['revision']}"
-                sides = {eval_: side for eval_, side in comparable_evals(artifact).items() if matches(evals, eval_)}
-                names = (_letter(len(models)), name, artifact.model, spec)
-                models.append(Contender(*names, sides, None, artifact=artifact))
+            names = ("", name, artifact.model, f"{artifact.suite} {artifact.content['revision']}")
+            there.append(Contender(*names, comparable_evals(artifact), None, artifact=artifact))
             continue
         if name in answers and first_run is not None:
             source = baseline_of_answers(in_place_of(first_run, source_of(answers[name], terms=terms)), name)
         else:
             source = baseline_from(name, reports, Path(), texts=False, terms=terms)
         for alias, contents in source.models.items():
-            if matches(model, alias):
-                sides = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
-                names = (_letter(len(models)), _display_name(name, source), alias, contents.head.model.spec)
-                places = (Path(source.place), Path(source.place.rpartition("#")[0]))
-                folder = next((place for place in places if (place / RECORD).is_file()), None)
-                models.append(Contender(*names, sides, folder, contents.head.missing, source.passed_over, source.notes))
+            names = ("", _display_name(name, source), alias, contents.head.model.spec)
+            places = (Path(source.place), Path(source.place.rpartition("#")[0]))
+            folder = next((place for place in places if (place / RECORD).is_file()), None)
+            about = (contents.head.missing, source.passed_over, source.notes)
+            there.append(Contender(*names, contents.sides, folder, *about))
+    models = _chosen_of(there, model, evals, ", ".join(dict.fromkeys(named)))
     if len(models) < least:
-        have = f"only {models[0].source} has a model" if models else "nothing named has a model"
-        two = "two are needed for a comparison, and " * (least > 1)
-        raise UsageError(f"{two}{have} that matches {model!r}: name another run")
-    if not any(contender.sides for contender in models):
-        raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
+        only = f"{models[0].model} of {models[0].source}"
+        raise UsageError(f"two models are needed for a comparison, and there is only {only}: name another run")
     return _comparable_contenders(models)
+
+
+def _chosen_of(there: Sequence[Contender], model: Patterns, evals: Patterns, where: str) -> list[Contender]:
+    """Those that ``model`` chooses, in order, with their letters and the evals that ``evals`` chooses."""
+    aliases = chosen(model, (each.model for each in there), f"model of {where}")
+    models = [each for each in there if each.model in aliases]
+    wanted = chosen(evals, (name for each in models for name in each.sides), f"eval of {where}")
+    return [
+        replace(each, letter=_letter(number), sides={name: each.sides[name] for name in each.sides if name in wanted})
+        for number, each in enumerate(models)
+    ]
 
 
 def _holds_answers(place: Path) -> bool:

@@ -7,7 +7,7 @@ several references, and what is right without the audio.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -16,14 +16,15 @@ import numpy as np
 
 from pytest_audiobench.audio.clip_record import Recipe
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.confusion import gives_letters
 from pytest_audiobench.evaluation.perturbation_series import CLEAN, unperturbed
-from pytest_audiobench.gate.config import Patterns, matches
+from pytest_audiobench.gate.config import Patterns, chosen
+from pytest_audiobench.metrics.metric import is_right
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.records.lines import SampleRecord
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined, joined, played, sample_record
-from pytest_audiobench.report.page.rows import own_score, right, value_words
+from pytest_audiobench.report.page.rows import own_score, value_words
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.stats.intervals import proportion
 from pytest_audiobench.stats.item_rest import FEWEST, distinct_abilities, item_rest, negative_by_chance
@@ -145,7 +146,7 @@ class _Eval:
 
 
 def audit(named: Sequence[str], reports: Path = Path("reports"), evals: Patterns = "*", model: Patterns = "*") -> Audit:
-    """The suspect items of the runs ``named``, by what models that match ``model`` said in evals that match ``evals``.
+    """The suspect items of the runs ``named``, by what the models that ``model`` chooses said in those of ``evals``.
 
     Raises UsageError for what is no finished run, for a run that is named twice, and where nothing matches.
     """
@@ -155,11 +156,14 @@ def audit(named: Sequence[str], reports: Path = Path("reports"), evals: Patterns
         raise UsageError(f"{twice[0]} is named twice, and would agree with itself: name each run once")
     by_name: dict[str, _Eval] = {}
     sides: dict[Side, None] = {}
+    items = [item for run in runs for item in run.record.items if item.scorers and item.metrics]
+    where = ", ".join(named)
+    aliases = chosen(model, (item.model for item in items), f"model of {where}")
+    names = (item.eval for item in items if item.model in aliases and _is_audited(item))
+    wanted = chosen(evals, names, f"eval of {where}")
     for run in runs:
-        for side in _read(run, by_name, evals, model):
+        for side in _read(run, by_name, wanted, aliases):
             sides.setdefault(side)
-    if not by_name:
-        raise UsageError(f"no eval that measured something matches {evals!r} by a model that matches {model!r}")
     checks: list[Check] = []
     suspects: list[Suspect] = []
     notes = []
@@ -172,25 +176,25 @@ def audit(named: Sequence[str], reports: Path = Path("reports"), evals: Patterns
                 f"{each.name}: {len(each.otherwise)} items have another question, options or reference in another run, "
                 f"such as {min(each.otherwise)!r}, whose answers there were left out"
             )
-    items = {(each.eval, each.id): by_name[each.eval].items[each.id] for each in suspects}
-    return Audit([side.name for side in sides], checks, suspects, items, notes)
+    by_id = {(each.eval, each.id): by_name[each.eval].items[each.id] for each in suspects}
+    return Audit([side.name for side in sides], checks, suspects, by_id, notes)
 
 
-def _read(run: Run, evals: dict[str, _Eval], pattern: Patterns, model: Patterns) -> Iterator[Side]:
+def _read(run: Run, evals: dict[str, _Eval], names: Collection[str], aliases: Collection[str]) -> Iterator[Side]:
     """Take in the samples of a run; yields who answered."""
     models = {each.alias: each for each in run.record.models}
     parts: dict[tuple[str, str], tuple[ItemRecord, _Eval, bool, Side]] = {}
     by_data: dict[tuple[str, str], str] = {}
-    wanted = [item for item in run.record.items if item.scorers and item.metrics and matches(model, item.model)]
+    wanted = [item for item in run.record.items if item.scorers and item.metrics and item.model in aliases]
     for item in wanted:
-        if _is_unchanged(item) and not item.control and matches(pattern, item.eval):
+        if item.eval in names and _is_audited(item):
             by_data.setdefault((item.dataset, item.protocol), item.eval)
             evals.setdefault(item.eval, _Eval(item.eval, item.protocol, item.dataset))
     for item in wanted:
         is_text = _is_text(item)
         data = unperturbed(item.dataset, item.perturbation).removesuffix(f"+{TEXT}") if is_text else item.dataset
         name = by_data.get((data, item.protocol)) if is_text else item.eval
-        if name in evals and (is_text or (_is_unchanged(item) and not item.control)):
+        if name in evals and (is_text or _is_audited(item)):
             about = models.get(item.model)
             spec = item.model if about is None else about.spec
             is_blind = spec.startswith(_BLIND) and about is not None and about.hearing is None
@@ -203,8 +207,8 @@ def _read(run: Run, evals: dict[str, _Eval], pattern: Patterns, model: Patterns)
             _take(sample, *part)
 
 
-def _is_unchanged(item: ItemRecord) -> bool:
-    return item.perturbation is None or item.perturbation.name == CLEAN
+def _is_audited(item: ItemRecord) -> bool:
+    return not item.control and (item.perturbation is None or item.perturbation.name == CLEAN)
 
 
 def _is_text(item: ItemRecord) -> bool:
@@ -232,9 +236,9 @@ def _take(sample: Joined, item: ItemRecord, eval_: _Eval, without_audio: bool, s
     answers = table[side].setdefault(about.id, _Answers())
     if (score := _score(item.metrics[0].name, answer.scores)) is not None:
         answers.scores.append(score)
-    is_right = right(answer.scores)
-    if is_right is not None:
-        answers.rights.append(is_right)
+    correct = is_right(answer.scores)
+    if correct is not None:
+        answers.rights.append(correct)
     if answer.status == "parsed" and answer.value:
         answers.values.append(_words(answer.value, about.choices, gives_letters(scorer.signature)))
 

@@ -7,14 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_audiobench.comparison.comparison_lines import (
-    PlannedLine,
-    Selection,
-    estimate,
-    parse_rate,
-    planned_lines,
-)
-from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.comparison.comparison_lines import PlannedLine, Selection, estimate, parse_rate, planned_lines
+from pytest_audiobench.comparison.contenders import Contender, labels
 from pytest_audiobench.comparison.table_cells import amount, between
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
 from pytest_audiobench.gate.regression_text import change_of, change_texts, level_text
@@ -107,7 +101,7 @@ class ModelTable:
         """What the marks mean."""
         best = (
             f"Bold: better than every other model of its benchmark by the paired test of audiobench compare, at "
-            f"{level_text(self.alpha, max(1, self.tests))}; without one, none is shown to be the best."
+            f"{level_text(self.alpha, max(1, self.tests), 'of the table')}; without one, none is shown to be the best."
         )
         return f"95 % confidence intervals. {best}" if self.tests else "95 % confidence intervals."
 
@@ -122,22 +116,13 @@ def model_table(contenders: Sequence[Contender], chosen: Selection, alpha: float
     partial = [f"{each.name} is not whole: {'; '.join(each.missing[:5])}" for each in contenders if each.missing]
     passed_over = [note for each in contenders for note in (*each.passed_over, *each.notes)]
     return ModelTable(
-        models=_labels(contenders),
+        models=labels(contenders),
         sources=[each.source for each in contenders],
         lines=[_with_best(line, terms) for line in lines],
         alpha=alpha,
         tests=tests,
         notes=list(dict.fromkeys([*partial, *passed_over, *notes])),
     )
-
-
-def _labels(contenders: Sequence[Contender]) -> list[str]:
-    aliases = [each.model for each in contenders]
-    named = [each.model if aliases.count(each.model) == 1 else f"{each.model} ({each.source})" for each in contenders]
-    return [
-        name if named.count(name) == 1 else f"{each.letter}: {name}"
-        for name, each in zip(named, contenders, strict=True)
-    ]
 
 
 def _cells(plan: PlannedLine) -> Iterator[Cell | None]:
@@ -150,20 +135,20 @@ def _cells(plan: PlannedLine) -> Iterator[Cell | None]:
             first = at
             yield Cell(figure, parse_rate=parse_rate(side, plan.scorer, plan.group))
         else:
-            rate, mismatch = parse_rate(side, plan.scorer, plan.group), _mismatch(plan, first, at)
-            tested = None if mismatch else _tested(plan, first, at, Terms())
-            yield Cell(figure, mismatch, parse_rate=rate, tested=tested)
+            tested = _tested(plan, first, at, Terms())
+            mismatch = _mismatch(plan, first, at, tested)
+            rate = parse_rate(side, plan.scorer, plan.group)
+            yield Cell(figure, mismatch, parse_rate=rate, tested=None if mismatch else tested)
 
 
-def _mismatch(plan: PlannedLine, first: int, at: int) -> str:
+def _mismatch(plan: PlannedLine, first: int, at: int, tested: RegressionRecord) -> str:
     """Why the numbers of two contenders may not be compared; "" where they may."""
-    record, terms = _tested(plan, first, at, Terms()), Terms()
-    if record.status == "not_comparable":
-        return record.detail
+    if tested.status == "not_comparable":
+        return tested.detail
     one, other = (side.columns.ids for side in (plan.sides[first], plan.sides[at]) if side is not None)
     only_one = np.setxor1d(one, other).size
     # A test is made on what both have; a number is over all that its own side has.
-    if only_one > terms.most_unmatched * np.union1d(one, other).size:
+    if only_one > Terms().most_unmatched * np.union1d(one, other).size:
         return f"{only_one:,} samples were asked of only one of the two"
     return ""
 

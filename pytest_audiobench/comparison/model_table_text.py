@@ -84,9 +84,8 @@ _LATEX = _Dialect(
 
 
 def text(table: ModelTable, format_: str, rows: str, columns: int) -> str:
-    """``table`` as markdown, latex or csv; with the ``rows`` "models", "benchmarks" or "changes" (benchmarks
-    with the change from the first model), and in tables of at most so many
-    ``columns`` of numbers.
+    """``table`` as markdown, latex or csv; with the ``rows`` "models", "benchmarks" or "changes" (benchmarks with
+    the change from the first model), and in tables of at most so many ``columns`` of numbers.
     """
     if format_ == "csv":
         return csv_text(csv_rows(table))
@@ -101,7 +100,9 @@ def text(table: ModelTable, format_: str, rows: str, columns: int) -> str:
     write = _latex if format_ == "latex" else _markdown
     said = remarks(table, notes)
     if rows == "changes":
-        said.insert(1, "Change: from the first model, on the samples of both, with its 95 % interval.")
+        said.insert(
+            1, "Change: from the first model that has the benchmark, on the samples of both, with its 95 % interval."
+        )
     return "\n".join(write(blocks, said)) + "\n"
 
 
@@ -149,12 +150,9 @@ def remarks(table: ModelTable, notes: Footnotes) -> list[str]:
 
 def _grid(table: ModelTable, dialect: _Dialect, notes: Footnotes) -> list[list[str]]:
     """Head and rows, those of the benchmarks; the first column are their names."""
-    names = Counter((line.name, line.metric) for line in table.lines)
     grid = [["", *map(dialect.safe, table.models)]]
-    for line in table.lines:
-        by = f" by {line.plan.scorer}" * (names[line.name, line.metric] > 1)
-        arrow = dialect.arrows[line.kind.direction]
-        head = f"{dialect.safe(line.name)}: {dialect.safe(line.metric + by)} {arrow}, n = {line.n:,}"
+    for line, metric in zip(table.lines, _metrics(table, dialect), strict=True):
+        head = f"{dialect.safe(line.name)}: {metric}, n = {line.n:,}"
         grid.append([head, *(_cell_text(line, cell, dialect, notes) for cell in line.cells)])
     return grid
 
@@ -163,10 +161,7 @@ def _change_grid(table: ModelTable, dialect: _Dialect, notes: Footnotes) -> list
     """A row for each benchmark: metric, n, the models' values, each further one with its change from the first."""
     first, *others = map(dialect.safe, table.models)
     grid = [["benchmark", "metric", "n", first, *(head for name in others for head in (name, f"change to {name}"))]]
-    by_scorer = Counter((line.name, line.metric) for line in table.lines)
-    for line in table.lines:
-        by = f" by {line.plan.scorer}" * (by_scorer[line.name, line.metric] > 1)
-        metric = f"{dialect.safe(line.metric + by)} {dialect.arrows[line.kind.direction]}"
+    for line, metric in zip(table.lines, _metrics(table, dialect), strict=True):
         row = [dialect.safe(line.name), metric, f"{line.n:,}"]
         for at, cell in enumerate(line.cells):
             row.append(_cell_text(line, cell, dialect, notes))
@@ -175,6 +170,14 @@ def _change_grid(table: ModelTable, dialect: _Dialect, notes: Footnotes) -> list
                 row.append(change + dialect.interval.format(interval) * bool(interval) or dialect.nothing)
         grid.append(row)
     return grid
+
+
+def _metrics(table: ModelTable, dialect: _Dialect) -> Iterator[str]:
+    """Each line's metric and which way is better, with its scorer where another's has the same name."""
+    names = Counter((line.name, line.metric) for line in table.lines)
+    for line in table.lines:
+        by = f" by {line.plan.scorer}" * (names[line.name, line.metric] > 1)
+        yield f"{dialect.safe(line.metric + by)} {dialect.arrows[line.kind.direction]}"
 
 
 def _cell_text(line: TableLine, cell: Cell | None, dialect: _Dialect, notes: Footnotes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from pytest_audiobench.gate.power import OWN_ERROR, Power, PowerQuery, plain
+from pytest_audiobench.gate.power import ASSUMED, MEASURED, OWN_ERROR, Power, PowerQuery, plain
 from pytest_audiobench.gate.regression_text import level_text
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
@@ -84,7 +84,7 @@ def _cells(powers: Sequence[Power], several: bool) -> tuple[str, ...]:
         eval_name(f"{power.eval} {power.metric}", power.model, several),
         f"{power.n:,}",
         "–" if power.clusters is None else f"{power.clusters:,}",
-        "–" if power.flips is None else f"{100.0 * power.flips:.1f} %",
+        "–" if power.flips is None else f"{100.0 * power.flips:.1f} %{' assumed' * (power.flips_from == ASSUMED)}",
         amount,
         *("–" if one.needed is None else f"{one.needed:,}" for one in powers),
     )
@@ -93,14 +93,14 @@ def _cells(powers: Sequence[Power], several: bool) -> tuple[str, ...]:
 def _notes(powers: Sequence[Power], question: PowerQuery, drops: Sequence[str]) -> Iterator[str]:
     needed = f"needed: samples for {drops[0]}" if len(drops) == 1 else f"{', '.join(drops)}: samples for such a drop"
     yield (
-        "MDE: the minimum detectable effect, the smallest drop called a regression at the present n, "
+        "MDE: the minimum detectable effect, the smallest drop called a regression at the present n and these flips, "
         f"{100.0 * question.power:g} times in 100; {needed}"
     )
     sources = dict.fromkeys(power.flips_from for power in powers if power.flips is not None)
     for source in sources:
-        yield f"flips (samples whose score changes for no reason): {_FROM.get(source, source)}"
+        yield f"flips (samples that become worse, and as many that become better): {_FROM.get(source, source)}"
     if any(power.flips_from == OWN_ERROR for power in powers):
-        yield f"without flips: {OWN_ERROR}"
+        yield f"without flips it is {OWN_ERROR}"
     said: dict[str, dict[str, None]] = {}
     for power in powers:
         if power.note:
@@ -115,4 +115,8 @@ def _notes(powers: Sequence[Power], question: PowerQuery, drops: Sequence[str]) 
         yield f"{unpaired[0].eval} would need {unpaired[0].unpaired:,} on each side, were they not the same samples"
 
 
-_FROM = {"assumed": "assumed; --flips sets them, --against counts them in another run", "given": "as given by --flips"}
+_FROM = {
+    MEASURED: f"{MEASURED}; a drop adds flips of its own, so that an MDE may be larger here than in the comparison",
+    ASSUMED: "assumed; --flips sets them, --against RUN counts them between this run and another",
+    "given": "as given by --flips",
+}

@@ -12,7 +12,7 @@ from pytest_audiobench.comparison.baseline_sources import contents_of, missing_p
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.calibration import Figures, figures_of
-from pytest_audiobench.gate.config import Patterns, matches
+from pytest_audiobench.gate.config import Patterns, chosen
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.report.run_reader import Run, load_run
 
@@ -47,12 +47,14 @@ def repeated_runs(
             raise UsageError(f"{run.folder} is not whole: {missing[0]}; run it again, which asks only what is missing")
         contents = contents_of(run, str(run.folder), texts=False)[alias]
         digests.setdefault(contents.head.model.digest, str(run.folder))
-        sides.append([side for name, side in contents.sides.items() if matches(evals, name)])
+        sides.append(list(contents.sides.values()))
     if len(digests) > 1:
         raise UsageError(
             f"{' and '.join(digests.values())} are of different models (weights, settings or revision differ): "
             "calibrate from runs of one that is unchanged"
         )
+    wanted = chosen(evals, (side.eval for of_run in sides for side in of_run), f"eval of {', '.join(runs)}")
+    sides = [[side for side in of_run if side.eval in wanted] for of_run in sides]
     for at, run in enumerate(loaded):
         _check_asked(run, aliases[at], sides[at], [other for i, other in enumerate(sides) if i != at])
     names = [run.record.run for run in loaded]
@@ -61,12 +63,10 @@ def repeated_runs(
 
 
 def _alias(run: Run, model: str) -> str:
-    aliases = [each.alias for each in run.record.models if not model or matches(model, each.alias)]
-    if len(aliases) != 1:
-        raise UsageError(
-            f"{run.folder} has {len(aliases)} models that match {model or '*'!r}, {', '.join(aliases) or 'none'}: "
-            "choose one by --model PATTERN"
-        )
+    aliases = sorted(chosen(model, (each.alias for each in run.record.models), f"model of {run.folder}"))
+    if len(aliases) > 1:
+        models = f"{len(aliases)} models that match {model or '*'!r}, {', '.join(aliases)}"
+        raise UsageError(f"{run.folder} has {models}: choose one by --model PATTERN")
     return aliases[0]
 
 
@@ -107,9 +107,11 @@ def figures_in_table(file: Path, evals: Patterns) -> RepeatedRuns:
     line, for what cannot be read, and for a run without a value.
     """
     found: dict[tuple[str, str], dict[str, tuple[float, int]]] = defaultdict(dict)
-    for line, row in _rows(file):
+    rows = list(_rows(file))
+    wanted = chosen(evals, (row["eval"] for _, row in rows), f"eval of {file}")
+    for line, row in rows:
         place = f"{file}, line {line}"
-        if not matches(evals, row["eval"]):
+        if row["eval"] not in wanted:
             continue
         metric_kind(row["metric"])
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from pytest_audiobench.comparison.baseline_sources import STOPPED, contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.config import Patterns, matches
+from pytest_audiobench.gate.config import chosen
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.records.lines import LINE_FILES
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import run_writer
@@ -35,6 +36,10 @@ class Point:
     finished: str
     limited: bool
     step: float | None = None
+    evals: tuple[str, ...] = ()
+    """Those that it measured."""
+    missing: str = ""
+    """What keeps it from being whole, if anything does."""
 
     @property
     def place(self) -> str:
@@ -53,16 +58,23 @@ def ordered_points(
 ) -> tuple[list[Point], str, list[str]]:
     """The runs under ``places`` (folders of runs, or runs) in order, what the model is called, and what was left out.
 
-    ``model`` is a pattern over aliases and specs, empty for any; what it matches is one model because a user says so.
+    ``model`` chooses among aliases and specs, empty for any; what it chooses is one model because a user says so.
     A run among ``places`` that cannot be followed is left out unless it was ``named`` itself.
     Raises UsageError for runs of several models, for those that have no step, and for fewer than two.
     """
     notes: list[str] = []
-    points = [
-        point
-        for folder in _folders(places, notes)
-        for point in _run_points(folder, places if named else (), model, notes)
-    ]
+    there = {folder: _run_points(folder, places if named else (), notes) for folder in _folders(places, notes)}
+    names = [name for found in there.values() for point in found for name in (point.names.alias, point.names.spec)]
+    # Where there is none, what was left out is said below.
+    wanted = chosen(model, names, f"model of {', '.join(map(str, places))}") if names else set()
+    points = []
+    for folder, found in there.items():
+        matching = [point for point in found if {point.names.alias, point.names.spec} & wanted]
+        if model and len(matching) > 1:
+            several = ", ".join(point.names.alias for point in matching)
+            raise UsageError(f"{folder} has several models that match {model!r}, {several}: choose one with --model")
+        notes += [f"{folder} is not whole: {point.missing}" for point in matching if point.missing]
+        points += matching
     if (whole := [point for point in points if not point.limited]) and len(whole) < len(points):
         notes.append(f"left out, since they were limited: {_names_text([point for point in points if point.limited])}")
         points = whole
@@ -79,28 +91,42 @@ def ordered_points(
     return points, model_name, notes
 
 
-def reader(evals: Patterns = "*") -> Callable[[Point], Contender]:
-    """Reads runs with all samples of the evals that match ``evals``; keeps three, so that a long track needs no more
-    memory than a short one.
+def reader(evals: Collection[str]) -> Callable[[Point], Contender]:
+    """Reads runs with all samples of ``evals``; keeps three, so that a long track needs no more memory than a short
+    one.
     """
 
     @lru_cache(maxsize=3)
     def contender(point: Point) -> Contender:
         contents = contents_of(load_run(point.folder), str(point.folder), texts=False)[point.names.alias]
-        sides = {name: side for name, side in contents.sides.items() if matches(evals, name)}
+        sides = {name: side for name, side in contents.sides.items() if name in evals}
         return Contender(point.label, str(point.folder), point.names.alias, point.names.spec, sides, point.folder)
 
     return contender
 
 
+def named_places(named: Sequence[Path], reports: Path) -> list[Path]:
+    """The folders that are named: as they are, or of runs by their names under ``reports``.
+
+    A checkpoint may lie here under the name of its run.
+    """
+    return [run if _is_run(run := reports / name) and not _runs_in(name) else name for name in named]
+
+
+def _runs_in(place: Path) -> list[Path]:
+    if place.name == RECORD:
+        place = place.parent
+    if not place.is_dir():
+        return []
+    return [place] if _is_run(place) else sorted(folder for folder in place.iterdir() if _is_run(folder))
+
+
 def _folders(places: Sequence[Path], notes: list[str]) -> Iterator[Path]:
     seen: set[Path] = set()
     for place in places:
-        place = place.parent if place.name == RECORD else place
-        if not place.is_dir():
-            raise UsageError(f"there is no folder {place}: name a folder of runs, or runs")
-        inside = [place] if _is_run(place) else sorted(f for f in place.iterdir() if f.is_dir() and _is_run(f))
-        if not inside:
+        if not (inside := _runs_in(place)):
+            if not place.exists():
+                raise UsageError(f"there is no run and no folder {place}: audiobench list runs shows the runs")
             raise UsageError(f"{place} holds no run: name a folder of runs, such as reports, or runs")
         for folder in inside:
             if folder.resolve() in seen:
@@ -116,36 +142,29 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in (RECORD, run_writer.PARTS, *LINE_FILES.values()))
 
 
-def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
-    """The run's selected models, by its record alone: samples are read when they are compared."""
+def _run_points(folder: Path, named: Sequence[Path], notes: list[str]) -> list[Point]:
+    """The run's models, by its record alone: samples are read when they are compared."""
     try:
         record = load_run(folder).record
         if stop := next((f"{item.eval} {item.stop_text}" for item in record.items if item.stopped), ""):
             raise UsageError(f"{folder} {STOPPED}: {stop}")
-        points = [
-            point
-            for point in _models(folder, record)
-            if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
-        ]
-        matching = [(point, missing_parts(record, point.names.alias)) for point in points]
+        return list(_models(folder, record))
     except UsageError as error:
         if folder in named:
             raise
         notes.append(f"left out: {error}")
         return []
-    if model and len(matching) > 1:
-        listed = ", ".join(point.names.alias for point, _ in matching)
-        raise UsageError(f"{folder} has several models that match {model!r}, {listed}: choose one with --model PATTERN")
-    notes += [f"{folder} is not whole: {missing[0]}" for _, missing in matching if missing]
-    return [point for point, _ in matching]
 
 
 def _models(folder: Path, record: RunRecord) -> Iterator[Point]:
     specs = {model.alias: model.spec for model in record.models}
     measured = [item for item in record.items if item.scorers and not item.control]
     for alias in dict.fromkeys(item.model for item in measured):
+        names = Names(alias, specs.get(alias, ""), folder.name)
         limited = any(item.limited for item in measured if item.model == alias)
-        yield Point(folder, Names(alias, specs.get(alias, ""), folder.name), record.finished, limited)
+        evals = tuple(item.eval for item in measured if item.model == alias)
+        missing = "".join(missing_parts(record, alias)[:1])
+        yield Point(folder, names, record.finished, limited, evals=evals, missing=missing)
 
 
 def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
@@ -184,7 +203,7 @@ def _at_steps(points: Sequence[Point], find: Find, notes: list[str]) -> list[Poi
 
 def _names_text(points: Sequence[Point]) -> str:
     names = [f"{point.names.run} ({point.names.alias})" for point in points]
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return listed(names, _NAMED)
 
 
 _WORD = r"(?:global[-_]?)?steps?|checkpoint|ckpt|iter(?:ation)?s?|epochs?"

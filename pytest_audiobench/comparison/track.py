@@ -17,7 +17,7 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.config import Patterns
+from pytest_audiobench.gate.config import Patterns, chosen
 from pytest_audiobench.gate.regression import Terms
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.fields import Direction
@@ -88,7 +88,7 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
     Raises UsageError where two runs that are compared were not asked the same, and for choices that fit
     nothing.
     """
-    read = reader(wanted.evals)
+    read = reader(chosen(wanted.evals, (name for point in points for name in point.evals), "eval of these runs"))
     listed = [_plan(read(point), wanted) for point in points]
     changing = _changing(listed)
     unpooled = [f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing)]
@@ -118,7 +118,7 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
 
 def _plan(contender: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
     if not contender.sides:
-        raise UsageError(f"no eval of {contender.source} matches {wanted.evals!r}")
+        raise UsageError(f"{contender.source} measured none of the evals that --eval chooses: leave it out")
     lines, _ = comparison_lines.planned_lines([contender], wanted.chosen)
     evals: dict[str, tuple[str, ...]] = {}
     for side in contender.sides.values():

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_audiobench.comparison.table_cells import MARKS, change_cells, interval_cell, value_cell
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
-from pytest_audiobench.gate.regression_text import improvement_text
+from pytest_audiobench.gate.regression_text import verdict_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.metrics.value import PERCENT_UNITS
 from pytest_audiobench.records.run import RegressionRecord
@@ -94,4 +94,4 @@ def _regression_content(regression: RegressionRecord) -> dict[str, Any]:
         "interval": between,
         "flips": flips,
     }
-    return {**content, "detail": improvement_text(regression) or regression.detail}
+    return {**content, "detail": verdict_text(regression)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.track import Curve, Track
-from pytest_audiobench.gate.regression_text import RUNAWAYS, change_rule, level_text
+from pytest_audiobench.gate.regression_text import RUNAWAYS, change_rule, limits_text
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import counted, wrapped
@@ -104,11 +104,11 @@ def name(curve: Curve) -> str:
 def heading(track: Track) -> list[str]:
     """The range of the runs, and the rules by which they are compared."""
     by = "time" if track.points[0].step is None else "step"
-    level = level_text(track.alpha, max(1, track.comparisons))
+    limits = limits_text(track.alpha, max(1, track.comparisons))
     return [
         f"{counted(len(track.points), 'run')} by {by}, {track.points[0].place} to {track.points[-1].place}",
         f"{change_rule('each minus the run before', {curve.unit for curve in track.curves})}; margin {track.max_drop}, "
-        f"p to be below {level}; flips: samples that became worse / better",
+        f"{limits}; flips: samples that became worse / better",
     ]
 
 

@@ -24,6 +24,7 @@ from pytest_audiobench.compat import readers
 from pytest_audiobench.datasets.sample import Field
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.models.replay.recorded_run import records
 from pytest_audiobench.records.reading import LONGEST_LINE
@@ -308,9 +309,8 @@ def ids_lost(file: Path, references: Path, said: Collection[str], true: Collecti
         (said, true, f"{references} has no reference"),
     ):
         if lost := [id_ for id_ in ids if id_ not in others]:
-            more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
             raise UsageError(
-                f"{what} of {', '.join(map(repr, lost[:_NAMED]))}{more} ({len(said):,} hypotheses, {len(true):,} "
+                f"{what} of {listed([*map(repr, lost)], _NAMED)} ({len(said):,} hypotheses, {len(true):,} "
                 "references): was the file cut?"
             )
 

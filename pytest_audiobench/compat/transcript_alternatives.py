@@ -1,7 +1,7 @@
 """References that allow several wordings: ``{ a / b / @ }`` and ``(word)`` in NIST's trn and STM files.
 
 Every other system must have the same reference, so it is the hypothesis that is rewritten: a system that said an
-alternative is given the first one, with as many errors as it made in the one that it came nearest to. Words in
+alternative is given the first one, with as many wrong words as it had in the one that it came nearest to. Words in
 parentheses may be left out, as with sclite's option -D. A reference is as long as its first alternatives, where sclite
 counts the words of those that it chose.
 """
@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from itertools import islice, product
 from typing import NamedTuple, TypeAlias
+
+from rapidfuzz.distance import Levenshtein
 
 NULL = "@"
 """The word that is none."""
@@ -24,6 +26,8 @@ _MOST_WORDINGS = 200
 _MOST_ALIGNED = 1_000_000
 """Places times words, some seconds. Longer texts are compared with the first alternatives."""
 _MOST_BRACES = 1_000
+_INSERTED = "ƻǂǁǀ"
+"""Words of a letter each that stand for an error; signs would be lost to normalisation."""
 
 Words: TypeAlias = tuple[str, ...]
 Slot: TypeAlias = tuple[Words, ...]
@@ -103,8 +107,8 @@ def held_to(reference: str, hypothesis: str) -> tuple[str, str]:
     # The more there is to align, the fewer of its own alternatives are tried.
     wordings = wordings[: max(1, _MOST_ALIGNED // (1 + len(slots) * len(wordings[0])))]
     aligned = [(*_rewritten(slots, words), " ".join(words)) for words in wordings]
-    _, text, said = min(aligned, key=lambda each: each[0])
-    return plain(slots), said if is_plain else text
+    errors, text, said = min(aligned, key=lambda each: each[0])
+    return plain(slots), said if is_plain else _with_at_least(errors, text, plain(slots))
 
 
 class _Piece(NamedTuple):
@@ -168,12 +172,22 @@ def _after(row: Sequence[_Step], alternative: Words, said: Sequence[str], first:
 
 
 def _with_errors(said: Sequence[str], errors: int, alternative: Words, first: Words) -> Words:
-    """What a hypothesis is to say in a place so that it makes ``errors`` in ``first``."""
+    """What a hypothesis is to say in a place so that it makes at most ``errors`` in ``first``."""
     if alternative == first:
         return tuple(said)
     wrong = [word for word in said if word.casefold() not in {known.casefold() for known in first}]
     inserted = errors - min(errors, len(first))
     missing = min(errors, len(first))
     kept = first[missing:]
-    extra = (wrong + ["@"] * errors)[:inserted]
+    extra = (wrong + [_INSERTED[0]] * errors)[:inserted]
     return (*extra, *kept)
+
+
+def _with_at_least(errors: int, text: str, reference: str) -> str:
+    """The text, longer where words of one place can be aligned with those of another and save errors."""
+    wanted, said = reference.casefold().split(), text.casefold().split()
+    wrong = next((letter for letter in _INSERTED if letter.casefold() not in reference.casefold()), _INSERTED)
+    added = 0
+    while Levenshtein.distance(wanted, said + [wrong] * added) < errors:
+        added += 1
+    return " ".join([*text.split(), *[wrong] * added])

@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.conformance.cases import Json, ReferenceCase
+from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.metrics.caption_words import caption_words
 from pytest_audiobench.metrics.tokenizers import bleu_scorer, tokenized
+from pytest_audiobench.protocols.soundscape.meeting import lacks_meeteval
 from pytest_audiobench.protocols.spoken_questions.matching import spoken_words
 
 REFUSED = "refused"
@@ -80,6 +82,8 @@ def _has_other_words(case: ReferenceCase) -> bool:
 
 def _errors_of_words(case: ReferenceCase) -> Json:
     """Meeteval's numbers of the texts in small letters, without punctuation and accents apart from their letters."""
+    if lacks_meeteval():
+        raise UsageError(f"what gives {case.metric} for it cannot be used here, meeteval: {install_command('meeting')}")
     from meeteval import wer
 
     # It warns of times that are missing, at every call.

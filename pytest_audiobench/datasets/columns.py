@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.recordings import ENDINGS
 from pytest_audiobench.datasets.table_rows import Row
-from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.mistakes import Mistakes, listed
 
 FROM_ANSWERS = "from answers"
 """As ``choices``: the different answers of the file, sorted, are every sample's."""
@@ -69,7 +69,7 @@ class Columns:
         known = dict.fromkeys(names[:_MOST_NAMES])
         for name, column in self.named.items():
             if column not in names:
-                mistakes.add(f"{place} has no {kind} {column!r}, which {name}= names", column, known, _list(names))
+                mistakes.add(f"{place} has no {kind} {column!r}, which {name}= names", column, known, it_has(names))
         columns = {name: name for name in ("id", "question", "choices")}
         for field, usual in (("audio", self.audio), ("answer", self.answer)):
             if present := [name for name in usual if name in names]:
@@ -87,7 +87,7 @@ class Columns:
         self, place: str, missing: list[str], names: Sequence[str], used: set[str], kind: str, mistakes: Mistakes
     ) -> None:
         lacking = " and ".join(f"no {kind} {name!r}" for name in missing)
-        sentence = f"{place} has {lacking} ({_list(names)})"
+        sentence = f"{place} has {lacking} ({it_has(names)})"
         if any(name.lower().endswith(ENDINGS) for name in names[:_MOST_NAMES]):
             mistakes.add(f"{sentence}; write a header above its rows, such as {','.join(missing)}")
             return
@@ -138,6 +138,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name[:80].lower()).strip("_")
 
 
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"it has {', '.join(repr(name[:80]) for name in names[:_MOST_SHOWN])}{more}"
+def it_has(names: Sequence[str]) -> str:
+    """The columns that a file has, for the end of a sentence."""
+    return f"it has {listed([repr(name[:80]) for name in names], _MOST_SHOWN)}"

@@ -182,7 +182,8 @@ def _given_choices(columns: Columns) -> tuple[str, ...] | None:
 def _labelled(file: Path, samples: Sequence[Sample], answers: Mapping[str, str]) -> Sequence[Sample]:
     """``samples`` with the ``answers`` of all as the choices of each."""
     if "" in answers:
-        raise UsageError(f"{file} has an empty answer (id {answers[''][:80]!r}), which cannot be a choice; write it")
+        fault = f"{file} has an empty answer (id {answers[''][:80]!r}), which cannot be a choice"
+        raise UsageError(f"{fault}: write it, or leave the row out")
     if not 2 <= len(answers) <= _MOST_CHOICES:
         few = f"the one answer {min(answers)[:80]!r}" if len(answers) == 1 else f"{len(answers):,} different answers"
         raise UsageError(f"{file} has {few}, and the choices are its answers: 2 to {_MOST_CHOICES:,}; give choices=[…]")

@@ -114,7 +114,8 @@ def spelling_note(labels: Iterable[str]) -> str:
         return ""
     more = f", and {len(several) - 1} more so" if len(several) > 1 else ""
     one, other = (repr(label[:80]) for label in several[0][:2])
-    return f"{one} and {other} differ only in case or white space and count as two labels{more}: write them in one way"
+    differ = "differ only in case or white space and are offered as two labels"
+    return f"{one} and {other} {differ}{more}: write them in one way"
 
 
 def wrong_option(sample: Sample) -> str:

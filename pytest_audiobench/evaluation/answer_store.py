@@ -144,7 +144,7 @@ class Store(AbstractContextManager["Store"]):
         self._checked = False
         self._own = _open(path)
         self._connection = self._own.connection
-        self._extras = [_open_read_only(extra) for extra in extras]
+        self._extras = [_open_read_only(extra, extra) for extra in extras]
 
     def find(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, StoredAnswer]:
         """What is known of ``keys``; with ``fresh`` answers of this run alone, and of those that it resumes."""
@@ -335,7 +335,8 @@ class Store(AbstractContextManager["Store"]):
         are left. ``at`` is where the store lay that ``path`` is a copy of, its sounds next to it. Raises UsageError for
         what is no store.
         """
-        file, damaged = _open_read_only(path), 0
+        at = at or path
+        file, damaged = _open_read_only(path, at), 0
         with closing(file.connection):
             for table in _COLUMNS:
                 try:
@@ -345,10 +346,10 @@ class Store(AbstractContextManager["Store"]):
                         damaged += len(portion) - len(sound)
                         for row in sound if table == "answer" else ():
                             if b'"sounds"' in row[2]:
-                                self.sounds.take_over(_decoded(_DETAIL, row[2]).sounds, at or path)
+                                self.sounds.take_over(_decoded(_DETAIL, row[2]).sounds, at)
                         self._absorb(table, sound)
                 except _FAILURES as error:
-                    raise _trouble(path, error) from error
+                    raise _trouble(at, error) from error
             own = self._notes([self._own], "")
             for name, text in self._notes([file], "").items():
                 if name not in ("schema", "keys") and text > own.get(name, ""):
@@ -489,16 +490,16 @@ def _rebuild(connection: sqlite3.Connection) -> None:
                         raise
 
 
-def _open_read_only(path: Path) -> _File:
+def _open_read_only(path: Path, at: Path) -> _File:
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         try:
-            _check_versions(connection, path)
+            _check_versions(connection, at)
         except BaseException:
             connection.close()
             raise
     except _FAILURES as error:
-        raise UsageError(f"{path} cannot be read as a store ({message(error)}): leave it out of --ab-store") from error
+        raise UsageError(f"{at} cannot be read as a store ({message(error)}): leave it out of --ab-store") from error
     return _File(path, connection)
 
 

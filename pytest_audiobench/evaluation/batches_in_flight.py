@@ -203,7 +203,8 @@ class BatchesInFlight:
             raise FatalError(f"{self._handle.spec} gave {strange[0]}: ask must return a list of Response")
         # Of batches that it has at once each gets the time since the one before it ended: together the wall time.
         wall_s = max(0.0, flight.ended_s - max(flight.begun_s, self._last_ended_s))
-        self._last_ended_s = flight.ended_s
+        # Threads may hand in their batches in another order than they ended in.
+        self._last_ended_s = max(self._last_ended_s, flight.ended_s)
         self._failed_in_a_row = 0
         count = len(flight.asks)
         if len(responses) != count:

@@ -57,6 +57,8 @@ class ComparableEval:
     """The model's noise floor where it has been measured (``evaluation/model_handle.py``)."""
     perturbation: PerturbationRecord | None = None
     """None for none, and where the source does not know it (a baseline's file)."""
+    stored: int = 0
+    """How many of its answers came from the store, as far as the source knows."""
 
     @property
     def headline(self) -> str:
@@ -67,6 +69,12 @@ class ComparableEval:
     def columns(self) -> ComparableRows:
         """The rows, where something is done to all of them."""
         return in_columns(self.rows)
+
+
+def same_answers(first: ComparableEval, other: ComparableEval) -> bool:
+    """Whether one model, asked the same, said the same, and any judges too."""
+    known = "run_hash" in first.hashes
+    return known and all(first.hashes.get(name) == other.hashes.get(name) for name in ("run_hash", "verdicts"))
 
 
 def other_encoders(first: str, other: str) -> tuple[str, str] | None:

@@ -93,11 +93,6 @@ class Tally:
         return [*sorted(self.labels), *(label for label in (OTHER, NO_ANSWER) if label in answers - self.labels)]
 
 
-def gives_letters(signature: str) -> bool:
-    """Whether a scorer with this signature gives an option's letter in place of its text."""
-    return signature.startswith("mcq:")
-
-
 def _choice(text: str, choices: Sequence[str]) -> str | None:
     """The choice that ``text`` is, blind to case and punctuation unless one is the very same."""
     return text if text in choices else _by_tidy_text(tuple(choices)).get(tidy_caseless(text))

@@ -19,6 +19,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
+from pytest_audiobench.evaluation.answer_alarms import RepeatedAnswers, UnreadableAnswers, wants_answers
 from pytest_audiobench.evaluation.answer_collection import answer_portions
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress, Reuse
@@ -211,6 +212,7 @@ def evaluation_in_turns(
             selection = selection.without(dataset.left_out)
     sheet = ScoreSheet(protocol, selection, context.epochs)
     digest, tally, stopped = ItemDigest(protocol), _Tally(handle.listens, dataset.perturbation is not None), None
+    repeated = RepeatedAnswers(protocol)
     for portion in portions:
         if timings is not None and answers is spool:
             timings.add(portion)
@@ -221,6 +223,7 @@ def evaluation_in_turns(
         digest.add(portion)
         tally.add(portion)
         progress.add(rows[protocol.scorers[0].name])
+        repeated.add(rows[protocol.scorers[0].name])
         if keep is not None:
             keep(portion, rows)
         if look is not None and tally.n < len(selection.samples) and (stopped := look(rows)) is not None:
@@ -291,10 +294,11 @@ def evaluation_in_turns(
     # A judge that is not understood is not a finding about what is asked in addition, as a model's own answers may be.
     is_weighed = not spec.control or bool(protocol.scorers[0].judge)
     if is_weighed and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
-        from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
-
         unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
         warnings += unreadable.alarm() if wants_answers(perturbation) else []
+    # What does not listen, such as a baseline that always says the same, is no finding.
+    if handle.listens and not spec.control and wants_answers(perturbation):
+        warnings += repeated.alarm()
     result = Result(replace(record, warnings=warnings), scores, protocol.scorers)
     return Evaluation(result, selection, protocol, answers, scores.rows, scores.columns, tally.lasting, timings)
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_audiobench.datasets.sample import LETTERS
-from pytest_audiobench.evaluation.confusion import LabelledAnswer, Tally, gives_letters
+from pytest_audiobench.evaluation.confusion import LabelledAnswer, Tally
 from pytest_audiobench.evaluation.perturbation_series import CLEAN, ORDER, Identity, series, unperturbed
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.records.lines import PredictionRow, ProcessedRow, ScoredRow
 from pytest_audiobench.records.run import FigureRecord, ItemRecord, OrderRecord, OrdersRecord, PlaceRecord
 

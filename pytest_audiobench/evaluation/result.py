@@ -210,7 +210,8 @@ class Result:
 
     def confusion(self) -> Any:
         """The confusion matrix by the headline scorer as a pandas frame: a row a true label, a column an answer."""
-        from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
+        from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion
+        from pytest_audiobench.protocols.protocol import gives_letters
 
         if self._scorers[0].signature.endswith(WITHHELD):
             raise UsageError(f"{self.record.eval} has no true labels: its publisher withholds the answers")

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from pytest_audiobench.evaluation.aspects import About, of_parts_and_windows
-from pytest_audiobench.evaluation.confusion import LabelledAnswer, Tally, gives_letters
+from pytest_audiobench.evaluation.confusion import LabelledAnswer, Tally
 from pytest_audiobench.evaluation.order_figures import OrderedAnswer, figures_of, ordered_answer
 from pytest_audiobench.evaluation.perturbation_series import ASPECTS, CLEAN, LIFT, NEEDS, ORDER, SampleScore
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.records.run import (
     AspectRecord,
     FigureRecord,

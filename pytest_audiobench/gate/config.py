@@ -288,3 +288,21 @@ def matches(pattern: Patterns, text: str) -> bool:
     """
     patterns = [pattern] if isinstance(pattern, str) else pattern
     return any(_glob_pattern(each).fullmatch(text) is not None for each in patterns)
+
+
+def chosen(patterns: Patterns, names: Iterable[str], what: str) -> set[str]:
+    """Those of ``names`` that a command line chooses: by a part of the name, or by a pattern with ``*`` or ``?`` of the
+    whole; case is ignored, and no pattern chooses all. A whole name chooses itself alone, though others hold it.
+
+    Raises UsageError for a pattern that chooses none; ``what`` says of what, and of where: "eval of reports/main".
+    """
+    known, found = dict.fromkeys(names), set[str]()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns or ["*"]:
+        spread = (pattern if set(pattern) & set("*?") else f"*{pattern}*").lower()
+        fitting = {pattern} & known.keys() or {name for name in known if matches(spread, name.lower())}
+        if not fitting:
+            # A part is enough, so it is parts that are compared, and named.
+            parts = dict.fromkeys(name if "/" in pattern else name.rpartition("/")[2] for name in known)
+            raise UsageError(f"no {what} matches {pattern!r}; {nearest(pattern, parts)}")
+        found |= fitting
+    return found

@@ -39,11 +39,12 @@ from pytest_audiobench.stats.power import (
 
 ASSUMED_FLIPS = 0.02
 """The share of flips where nothing says how many there are."""
-OWN_ERROR = "two runs' scores taken to be correlated by one half"
+ASSUMED, MEASURED = "assumed", "measured between the two"
+OWN_ERROR = "assumed: two runs' scores are correlated by one half"
 """What is assumed in place of flips where scores are not right or wrong and no pairs were measured."""
 _USUAL_PP = (1, 2, 5, 10, 20, 50)
 MOST_TIMES = 100
-"""Times the present samples from which on more of them do not help."""
+"""Times the present samples beyond which a larger drop is advised."""
 
 
 class PowerQuery(NamedTuple):
@@ -57,7 +58,7 @@ class PowerQuery(NamedTuple):
     lines: int = 1
     power: float = 0.8
     flips: float | None = None
-    """The share of samples whose score is taken to change for no reason, whatever the model's noise floor says."""
+    """The share of samples whose score is taken to change at random, whatever the model's noise floor says."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQ
         detectable=detectable,
         needed=needed,
         unpaired=_samples_without_pairs(kind, samples.values, before, drop, question),
-        note=why or _advice(len(samples.values), samples.flips if flip else None, needed),
+        note=why or _advice(query.drop, len(samples.values), samples.flips if flip else None, needed),
     )
 
 
@@ -330,7 +331,7 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     scored = side.columns.where(side.columns.has_scores(scorer))
     values, clusters = _values(scored, scorer), scored.clusters()
     if against is None:
-        flips, known_from = (ASSUMED_FLIPS, "assumed") if query.flips is None else (query.flips, "given")
+        flips, known_from = (ASSUMED_FLIPS, ASSUMED) if query.flips is None else (query.flips, "given")
         if query.flips is None and side.noise is not None:
             own = [each for each in side.noise.measured if (each.metric, each.dataset) == (kind.name, side.dataset)]
             floors: Sequence[NoiseShare] = own or [side.noise]
@@ -349,7 +350,7 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     flips = 2.0 * min(changes[1], changes[-1]) / len(pairs)
     drop = drop_of(kind, before, after, pairs.before.clusters(), Question(0.0))
     variance = None if drop.error is None else drop.error**2 * len(pairs) / max(1, len(values))
-    return _Samples(values, clusters, flips, "measured between the two", variance)
+    return _Samples(values, clusters, flips, MEASURED, variance)
 
 
 def _values(rows: ComparableRows, scorer: str) -> list[Statistics]:
@@ -388,11 +389,12 @@ def _samples_without_pairs(
     return math.ceil(two_shares_needed(before, after, min(1.0, 2.0 * question.level), question.power))
 
 
-def _advice(n: int, flips: float | None, needed: int | None) -> str:
+def _advice(drop: str, n: int, flips: float | None, needed: int | None) -> str:
     if needed is not None and needed <= MOST_TIMES * n:
         return ""
-    share = "" if flips is None else f": {100.0 * flips:.3g} % of the scores flip for no reason"
-    return f"more samples do not help{share}; ask for a larger drop, or steady the answers (greedy decoding, epochs)"
+    share = "" if flips is None else f", since {100.0 * flips:.3g} % of them flip"
+    remedy = "look for a larger drop, or steady the answers (greedy decoding, epochs)"
+    return f"a drop of {drop} needs more than {MOST_TIMES} times the present samples{share}: {remedy}"
 
 
 def plain(power: Power) -> Mapping[str, object]:

@@ -32,6 +32,7 @@ from pytest_audiobench.evaluation.comparable_eval import (
     NEVER_COMPARED,
     ComparableEval,
     other_encoders,
+    same_answers,
 )
 from pytest_audiobench.evaluation.comparable_samples import ComparableRows
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
@@ -63,9 +64,7 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     pairs = test.pairs(baseline, here)
     if (reason := test.unpaired(pairs)) is not None:
         return test.untested("not_comparable", reason, pairs)
-    # One model, asked the same, said the same, and any judges too.
-    said, before = ({name: side.hashes.get(name) for name in ("run_hash", "verdicts")} for side in (here, baseline))
-    if said == before and "run_hash" in here.hashes:
+    if same_answers(here, baseline):
         return test.unchanged(pairs)
     floor = noise_floor(test.kind.name, here.dataset, baseline.noise, here.noise)
     # Noise that came with the change is a part of it, and is no excuse for it.

@@ -16,36 +16,48 @@ RUNAWAYS = "; runaway answers dominate: look at them first, and also gate "
 
 def sentence(record: RegressionRecord) -> str:
     """The verdict and the formula it follows from, with this line's numbers."""
-    at = f"p {p_text(record.p)} for a drop of at most {amount(record, record.margin)}"
+    margin = amount(record, record.margin)
+    at = f"p {p_text(record.p)} for a drop of at most {margin}"
     level = level_text(record.alpha, record.lines)
-    certain = f"{100.0 * (1.0 - record.alpha):g} %"
+    certain = f"one-sided {certainty_text(record)} bound"
     drop = open_drop(record)
-    seen = f"; a drop of {amount(record, drop)} would be seen four times in five" if drop else ""
+    seen = f"; a drop of {amount(record, drop)} would be seen four times in five ({basis_text(record)})" if drop else ""
     if record.status == "regressed":
-        return f"{amount(record, record.drop)} worse: {at}, below {level}"
+        return f"{amount(record, record.drop)} worse: {at}, significant below {level}"
     if record.status == "pass":
-        margin = amount(record, record.margin)
-        most = f"at most {amount(record, record.bound)} worse" if (record.bound or 0.0) > 0.0 else "not worse at all"
-        return f"{most} ({certain}), below the margin of {margin}{seen}"
+        if (record.bound or 0.0) <= 0.0:
+            return f"not worse at all ({certain})"
+        return f"at most {amount(record, record.bound)} worse ({certain}), below the margin of {margin}{seen}"
     if record.p is None:
         return f"{record.method}{seen}"
     if (record.lower or 0.0) > 0.0:
-        margin = amount(record, record.margin)
         return f"worse, but not shown to be more than {margin} worse: {at} is not below {level}{seen}"
     bound = f"up to {amount(record, record.bound)} worse is possible ({certain})"
     return f"{bound}, and {at} is not below {level}{seen}"
 
 
-def improvement_text(record: RegressionRecord) -> str:
-    """``3.1 pp better: p < 0.0001 (one-sided)``, or of several the adjusted p; nothing for other verdicts."""
+def verdict_text(record: RegressionRecord) -> str:
+    """The sentence of the verdict; of an improvement its own test stands in place of the pass's."""
     if record.verdict != "improved":
-        return ""
-    test = f"p {p_text(record.p_better)} (one-sided)"
+        return record.detail
+    adjusted, p, among = "", record.p_better, ""
     if record.lines > 1:
-        test = f"Holm-adjusted p {p_text(record.q_better)} (one-sided, {record.lines:,} comparisons)"
+        adjusted, p, among = "Holm-adjusted ", record.q_better, f" ({record.lines:,} comparisons)"
     gain = amount(record, None if record.drop is None else -record.drop)
     better = "lower (better)" if record.direction == "lower" else "better"
-    return f"{gain} {better}: {test}"
+    test = f"{gain} {better}: {adjusted}p {p_text(p)}{among}, significant below {record.alpha:g}"
+    return "; ".join(filter(None, (test, record.detail.partition("; ")[2])))
+
+
+def basis_text(record: RegressionRecord) -> str:
+    """What the detectable drop of a comparison rests on."""
+    among = f", {record.lines:,} comparisons" * (record.lines > 1)
+    return f"by the {'times' if record.relative else 'flips'} measured between the two runs{among}"
+
+
+def certainty_text(record: RegressionRecord) -> str:
+    """How sure the drop's one-sided upper bound is: ``95 %``."""
+    return f"{100.0 * (1.0 - record.alpha):g} %"
 
 
 def open_drop(record: RegressionRecord) -> float | None:
@@ -85,6 +97,12 @@ def level_text(alpha: float, lines: int, which: str = "") -> str:
         if lines == 1
         else f"{alpha / lines:.2g} ({alpha:g} shared by {lines:,} comparisons{which and f': {which}'})"
     )
+
+
+def limits_text(alpha: float, lines: int, which: str = "") -> str:
+    """Which p each verdict rests on, and below what it has to be."""
+    adjusted = "Holm-adjusted " * (lines > 1)
+    return f"regressed: p below {level_text(alpha, lines, which)}; improved: {adjusted}p below {alpha:g}"
 
 
 def p_text(p: float | None) -> str:

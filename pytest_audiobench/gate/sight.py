@@ -1,9 +1,8 @@
-"""What a gate will be able to see, said before it asks: the loss under which an eval is likely to be inconclusive."""
+"""What a gate will be able to see, before it asks: the smallest drop of an eval that it calls regressed mostly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,13 +10,11 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-from pytest_audiobench.gate.power import PowerQuery, power_of
+from pytest_audiobench.gate.power import ASSUMED, OWN_ERROR, PowerQuery, power_of
 from pytest_audiobench.gate.thresholds import Line, Terms
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.value import digits_text
-
-_MOST_LINES = 5
 
 
 class Sight(NamedTuple):
@@ -28,16 +25,13 @@ class Sight(NamedTuple):
     n: int
     loss: float
     in_points: bool
+    is_assumed: bool = True
+    """Whether how much two runs differ by chance is assumed, and not known from the model's noise floor."""
 
     @property
     def loss_text(self) -> str:
         """``3.4 pp``, or a number in the metric's unit."""
-        return f"{100.0 * self.loss:.1f} pp" if self.in_points else digits_text(self.loss, 2)
-
-    def __str__(self) -> str:
-        if math.isinf(self.loss):
-            return f"{self.eval}: n = {self.n}, too few to call any loss of {self.metric} a regression"
-        return f"{self.eval}: n = {self.n}, a loss of {self.metric} under {self.loss_text} is likely inconclusive"
+        return f"{100.0 * self.loss:.1f} pp" if self.in_points else f"{digits_text(self.loss, 2)} of {self.metric}"
 
 
 def sight_of(side: ComparableEval, line: Line, terms: Terms, limit: int | None = None) -> Sight | None:
@@ -60,18 +54,5 @@ def sight_of(side: ComparableEval, line: Line, terms: Terms, limit: int | None =
         return None
     if seen.n < 2 or (seen.detectable is None and kind.parts is None):
         return None
-    return Sight(side.eval, name, seen.n, seen.detectable or math.inf, kind.unit in FRACTIONS)
-
-
-def sight_lines(sights: Iterable[Sight]) -> list[str]:
-    """A line for each of a few; of many the best and the worst in one."""
-    known = sorted(sights, key=lambda sight: (sight.in_points, sight.loss))
-    if len(known) <= _MOST_LINES:
-        return [f"to be seen in {sight}" for sight in known]
-    blind = sum(math.isinf(sight.loss) for sight in known)
-    seeing = [sight for sight in known if sight.in_points and not math.isinf(sight.loss)]
-    said = [f"{blind} of too few samples to call any loss a regression"] if blind else []
-    if seeing:
-        ends = (f"{sight.loss_text} ({sight.eval}, n = {sight.n})" for sight in (seeing[0], seeing[-1]))
-        said.insert(0, f"a loss under {' to '.join(ends)} is likely inconclusive")
-    return [f"to be seen in {len(known)} evals: {'; '.join(said)}; audiobench power says it of each"] if said else []
+    is_assumed = seen.flips_from in (ASSUMED, OWN_ERROR)
+    return Sight(side.eval, name, seen.n, seen.detectable or math.inf, kind.unit in FRACTIONS, is_assumed)

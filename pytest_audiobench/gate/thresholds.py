@@ -20,7 +20,7 @@ from pytest_audiobench.gate.threshold_syntax import (
     margin_of,
     parse,
 )
-from pytest_audiobench.io.mistakes import near
+from pytest_audiobench.io.mistakes import listed, near
 from pytest_audiobench.metrics.definitions.human_labels import METRICS as BY_PEOPLE
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
@@ -200,8 +200,7 @@ def _missing_metric_text(threshold: Threshold, keys: Sequence[str]) -> str:
             return f"there is no {subject}: {name} is measured over all samples, and of no group"
         groups = [key.removeprefix(name) for key in keys if key.startswith(f"{name}[")]
         nearest_first = list(dict.fromkeys([*near(group_text(threshold.group), groups), *groups]))
-        more = f" and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
-        there = f"; there are {', '.join(nearest_first[:_MOST_GROUPS])}{more}" if groups else ""
+        there = f"; there are {listed(nearest_first, _MOST_GROUPS)}" if groups else ""
         return f"there is no {subject}: no sample is in this group, or no scorer has this name{there}"
     if name in NEEDS:
         return f"there is no {name} in this result: it {how_to_ask(name)}"
@@ -252,7 +251,7 @@ class Terms(NamedTuple):
 class Verdict(NamedTuple):
     """What became of a threshold. Only "pass" is a pass."""
 
-    status: Literal["pass", "fail", "not_comparable"]
+    status: Literal["pass", "fail", "incomplete"]
     threshold: str
     value: float | None
     """What was compared with the limit (the value or a bound); None where there was no finite number."""

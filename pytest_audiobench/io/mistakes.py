@@ -90,6 +90,12 @@ class Mistakes:
             raise UsageError("\n".join(self._sentences) + rest)
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """``digits, emotion and 3 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """For the end of a sentence: which of ``known`` may be meant by ``name``; else ``otherwise``, or the first ten."""
     names = list(known)

@@ -61,6 +61,16 @@ Clusters: TypeAlias = Sequence[Hashable] | None
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
+def is_right(statistics: Statistics) -> bool | None:
+    """Whether nothing was wrong with an answer: by ``correct``, else by word errors; None when neither is counted."""
+    if "correct" in statistics:
+        return statistics["correct"] >= 1
+    if "reward" in statistics:
+        return None  # words are a part of what a scene is scored by
+    errors = [statistics[name] for name in ("S", "D", "I") if name in statistics]
+    return sum(errors) == 0 if errors else None
+
+
 class Estimate(NamedTuple):
     """A value and its interval: None and None where none is known; ``method`` says which it is, or why not."""
 

@@ -91,10 +91,11 @@ class Metric(float):
 def digits_text(value: float, digits: int, sign: str = "") -> str:
     """A number to ``digits`` significant ones, or to the whole where it has more before the point; ``+``: its sign."""
     whole = 10**digits - 0.5 <= abs(value) < 1e15
-    return _minus(f"{value:{sign}.0f}" if whole else f"{value:{sign}.{digits}g}")
+    return with_minus(f"{value:{sign}.0f}" if whole else f"{value:{sign}.{digits}g}")
 
 
-def _minus(text: str) -> str:
+def with_minus(text: str) -> str:
+    """A number's text with the sign − in place of a hyphen before it."""
     return f"\N{MINUS SIGN}{text[1:]}" if text[:1] == "-" else text
 
 
@@ -103,7 +104,7 @@ def value_text(value: float | None) -> str:
     if value is None:
         return "–"
     if not math.isfinite(value) or value == 0.0 or 0.001 <= abs(value) < 10_000:
-        return _minus(f"{value:.3f}")
+        return with_minus(f"{value:.3f}")
     return digits_text(value, 3)
 
 
@@ -146,7 +147,7 @@ def signed_text(number: float, unit: str) -> str:
 
 def _hundredths(number: float, sign: str = "") -> str:
     # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
-    return _minus(f"{round(100.0 * number, 1) + 0.0:{sign}.1f}")
+    return with_minus(f"{round(100.0 * number, 1) + 0.0:{sign}.1f}")
 
 
 def bounds_text(lower: float | None, upper: float | None, unit: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +65,9 @@ def parse_spec(text: str) -> ModelSpec:
     alias, equals, kind = head.rpartition("=")
     target, options = split_options(rest, text)
     if not (colon and target and _KIND.fullmatch(kind)):
-        likely = f"; did you mean {names[0]!r}?" if (names := near(text.partition(",")[0], presets())) else ""
+        alias, mark, path = given.rpartition("=")
+        names = [f"{alias}{mark}hf:{path}"] if os.path.isdir(path) else near(text.partition(",")[0], presets())
+        likely = f"; did you mean {names[0]!r}?" if names else ""
         raise UsageError(f"{text!r} names no model; write {FORM}{likely}")
     if equals and not _ALIAS.fullmatch(alias):
         raise UsageError(f"the alias {alias!r} in {text!r} may hold letters, digits, '.', '_' and '-' only")

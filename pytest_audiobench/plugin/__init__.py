@@ -286,6 +286,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         from pytest_audiobench.plugin import run_end
 
         run_end.finish(session, controller)
+    elif (controller := session.config.stash.get(CONTROLLER, None)) and controller.internal_errors.seen:
+        # No worker has said that it runs an eval; where they break xdist may end in 0.
+        session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
 
 
 @pytest.hookimpl(tryfirst=True)

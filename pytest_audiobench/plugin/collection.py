@@ -233,7 +233,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     named = {name: [item.nodeid for item in items] for name, items in by_name.items() if items}
     lines, planned = list[str](), dict[str, Planned]()
     if is_first(config) and config.get_verbosity() >= 0:
-        from pytest_audiobench.plugin.run_plan import plan
+        from pytest_audiobench.plugin.run_plan import plan, sight_lines
 
         lines, planned = plan(shared, selected, _READ_HERE)
         if shared.shard is not None:
@@ -243,7 +243,9 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
             }
         if shared.gate is not None:
             lines += shared.gate.unknown(expected)
-            lines += shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
+            lines += sight_lines(
+                shared.gate.sights((eval_.eval, eval_.alias) for eval_ in expected if not eval_.beside)
+            )
     announcement = Announcement(expected, left_out, cautions, lines, planned, missing, unknown, baseline, named)
     _announce(shared, session.items, announcement)
 

@@ -37,6 +37,16 @@ if TYPE_CHECKING:
     from pytest_audiobench.report.terminal import Line
 
 
+class InternalErrors:
+    """Whether pytest broke in its own code, here or, as xdist tells, in a worker, after which xdist continues."""
+
+    seen = False
+
+    @pytest.hookimpl
+    def pytest_internalerror(self) -> None:
+        self.seen = True
+
+
 class Controller:
     """What becomes of the evals of a run. Registered as a plugin once one is to run, since it follows the reports."""
 
@@ -70,8 +80,7 @@ class Controller:
         """Failures that say nothing of the model."""
         self.other_encoder = False
         """Whether an eval's figures in the baseline are by another text encoder."""
-        self.internal_error = False
-        """Whether pytest, or a worker's, broke in its own code."""
+        self.internal_errors = InternalErrors()
         self.trouble = ""
         """Why the report could not be written."""
         self.baseline_lines: list[Line] = []
@@ -215,11 +224,6 @@ class Controller:
             self._unsaid = False
             self._reporter.write_line("\n".join(self.on_terminal(self.plan, self._reporter)))
 
-    @pytest.hookimpl
-    def pytest_internalerror(self) -> None:
-        # That of a worker reaches this process by xdist, which lets the session continue as if nothing had been.
-        self.internal_error = True
-
     def register(self, config: pytest.Config) -> None:
         """Follow the reports from here on, and end the run; start the servers that the evals are to ask."""
         from pytest_audiobench.report.live_run import RunningRecord
@@ -282,6 +286,7 @@ def controller_of(config: pytest.Config) -> Controller:
 
         place = RunFolder(options.reports, options.run or new_run_name())
         controller = config.stash[CONTROLLER] = Controller(place, commit_of(config.rootpath))
+        config.pluginmanager.register(controller.internal_errors)
     return controller
 
 

@@ -74,7 +74,6 @@ from pytest_audiobench.report.item_lines import item_lines
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts
 from pytest_audiobench.report.run_writer import Lines, adding_lines, stem, write_compared, write_part, write_record
-from pytest_audiobench.studies.faithfulness import warn_of_sway
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.corrections import Corrections
@@ -395,7 +394,10 @@ class Evaluator:
                 self._session.place.open()
             raise
         self._evaluations.append(evaluation)
-        warn_of_sway(evaluation.result)
+        if evaluation.result.record.perturbation is not None:
+            from pytest_audiobench.studies.faithfulness import warn_of_sway
+
+            warn_of_sway(evaluation.result)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
 

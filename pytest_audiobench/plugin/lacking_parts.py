@@ -98,6 +98,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     fetched = dict.fromkeys(text.split()[2].rstrip(",") for _, text in evals if text.startswith("audiobench fetch "))
     if len(fetched) > 1:
         found.notes.append(f"all that can be fetched: audiobench fetch {' '.join(fetched)}")
+    if any(kind.startswith("data ") and len(names) > 1 for (kind, _), names in evals.items()):
+        found.notes.append("of a file without its data pytest shows one eval, as skipped, and deselects the others")
     if any(kind.startswith("data ") for kind, _ in evals):
         found.notes.append("data that lies elsewhere on this machine is pointed to by --ab-data=NAME=FOLDER")
 

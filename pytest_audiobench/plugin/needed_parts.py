@@ -12,7 +12,7 @@ import pytest
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 from pytest_audiobench.evaluation.evaluate import check_scorers, with_named_scorers
-from pytest_audiobench.io.mistakes import near
+from pytest_audiobench.io.mistakes import listed, near
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM
 from pytest_audiobench.plugin.session import EvalSession
@@ -63,14 +63,12 @@ def _check_prompt(name: str, selected: Sequence[pytest.Item]) -> None:
             lacking.append(item.stash[ITEM].eval)
             others.update(prompts)
     if lacking:
-        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         there = "here" if others else "of other evals"
         names = sorted(others or _published_prompts())
         nearest_first = list(dict.fromkeys([*near(name, names), *names]))
-        rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         raise UsageError(
-            f"--ab-prompt={name[:60]}: {lacking[0]}{more} has no published prompt of that name; published prompts "
-            f"{there}: {', '.join(nearest_first[:_MOST_NAMES])}{rest}; select others"
+            f"--ab-prompt={name[:60]}: {listed(lacking, 1)} has no published prompt of that name; published prompts "
+            f"{there}: {listed(nearest_first, _MOST_NAMES)}; select others"
         )
 
 

@@ -37,7 +37,7 @@ from pytest_audiobench.gate.config import Rules
 from pytest_audiobench.gate.early_stop import Looks
 from pytest_audiobench.gate.pairing import Pairs, pair_samples
 from pytest_audiobench.gate.regression import failed_line, mismatch, not_comparable, regression_of
-from pytest_audiobench.gate.sight import sight_lines, sight_of
+from pytest_audiobench.gate.sight import Sight, sight_of
 from pytest_audiobench.gate.threshold_syntax import point, read_margin
 from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
@@ -120,16 +120,16 @@ class Gate:
             return [eval_] if recorded.covers(eval_, self.baseline.of(alias).head.model.alias) else []
         return [name for name in self.baseline.of(alias).sides if name.partition(":")[0] == eval_]
 
-    def sights(self, evals: Iterable[tuple[str, str]]) -> list[str]:
+    def sights(self, evals: Iterable[tuple[str, str]]) -> list[Sight]:
         """What the headlines of the tests by the models will be able to show, from the baseline's own samples."""
-        terms, found = self.terms(1, 1), []
+        terms, found = self.terms(1, 1), list[Sight | None]()
         for eval_, alias in dict.fromkeys(evals):
             for name in self.evaluations_of(eval_, alias):
                 side = self.baseline.of(alias).sides[name]
                 headline = _headline(side)
                 lines = [line for line in self.lines_of(name, alias, headline, ()) if line.metric == headline]
                 found += [sight_of(side, line, terms, self._options.limit) for line in lines if not line.group][:1]
-        return sight_lines(sight for sight in found if sight is not None)
+        return [sight for sight in found if sight is not None]
 
     def coverage(
         self,

@@ -239,7 +239,7 @@ class Requirements:
     def _of_instrument(self, evaluation: Evaluation, status: str) -> bool:
         """Whether a status says nothing of the model, and may be another when what failed is asked again."""
         fails_again = evaluation.lasting > self._session.options.max_errors or evaluation.result.record.stopped
-        return status == "not_comparable" and not fails_again
+        return status in ("not_comparable", "incomplete") and not fails_again
 
     def _warned(self, eval_: str, line: str) -> bool:
         """Warn of what is inconclusive, if that is asked for; whether that is no more than a warning."""
@@ -384,10 +384,10 @@ def asking_failure(result: Result, allowed: int) -> str:
 def verdicts_on(
     result: Result, declared: Sequence[Threshold], recorded: Sequence[MetricRecord], failed: str
 ) -> list[Verdict]:
-    """The verdicts; where too much of the asking ``failed``, each says that it cannot be compared."""
+    """The verdicts; where too much of the asking ``failed``, each says so."""
     if failed:
         texts = [threshold.text for threshold in declared] or ["every sample asked"]
-        return [Verdict("not_comparable", text, None, failed) for text in texts]
+        return [Verdict("incomplete", text, None, failed) for text in texts]
     return [check_threshold(threshold, _finder(result, recorded), result.keys()) for threshold in declared]
 
 

@@ -28,6 +28,7 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import no_command, wrapped
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_writer import Lines, iso, runtime, whole_parts, write_part
+from pytest_audiobench.report.suite_rows import skip_lines
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
@@ -58,7 +59,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     )
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
-    broken = controller.internal_error or session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
+    broken = controller.internal_errors.seen or session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
     if (
         session.exitstatus == pytest.ExitCode.INTERRUPTED
         and 0 < (session.config.option.maxfail or 0) <= session.testsfailed
@@ -228,6 +229,7 @@ def summarise(reporter: Any, controller: Controller) -> None:
         if controller.gated:
             reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
         controller.write_cautions(reporter)
+        _write(reporter, ((line, "") for line in skip_lines(controller.run, each=False)) if controller.run else ())
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is not None:

@@ -100,7 +100,10 @@ class RunFolder:
             if self._measured_nothing():
                 self.discard()
                 return f"{self.folder} is replaced: nothing was measured in that run"
-            raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run NAME")
+            raise UsageError(
+                f"{self.folder} already holds a finished run: leave --ab-run out, and audiobench finds the new run as "
+                "last, choose another name, or remove that folder"
+            )
         if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):
             raise UsageError(f"{self.folder} already exists and is not a run: choose another name with --ab-run NAME")
         self.discard()

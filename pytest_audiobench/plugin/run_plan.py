@@ -7,6 +7,7 @@ where a file declares them; what only a test's code says is counted once it ran.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -26,9 +27,10 @@ from pytest_audiobench.plugin.needed_parts import case_of
 from pytest_audiobench.plugin.run_folder import Planned
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.records.run import ItemRecord
-from pytest_audiobench.report.formatting import counted, duration
+from pytest_audiobench.report.formatting import WIDTH, counted, cut_in_the_middle, duration
 
 if TYPE_CHECKING:
+    from pytest_audiobench.gate.sight import Sight
     from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 _NOTE = "asked:"
@@ -178,10 +180,11 @@ def _line(
         total, known, evals = total + answers, known + earlier, evals + 1
         seconds += (answers - earlier) * (_each_s(timed) or mean_s)
     if uncounted and not evals:
-        return f"to ask of {alias}: how much is not known yet, since {counted(uncounted, 'eval')} never ran here"
+        return f"to ask of {alias}: {counted(uncounted, 'eval')}, never run here, so that no time is known"
+    # What other weights of the same name were asked may be in the store as well: that none is would be a guess.
     said = [
         f"{counted(total, 'answer')} in {counted(evals, 'eval')}",
-        f"up to {known} in the store" if known else "none in the store",
+        *([f"up to {known} in the store"] if known else []),
     ]
     if total > known:
         said.append(f"about {duration(seconds)} of asking" if seconds else "how long is not known yet")
@@ -279,3 +282,22 @@ def _counted(shared: EvalSession, item: pytest.Item, limit: int | None) -> int |
         return None  # its eval says why
     stages = sum(stage.role == "subject" for stage in protocol.stages)
     return stages * shared.options.epochs * (samples if limit is None else min(samples, limit))
+
+
+def sight_lines(sights: Sequence[Sight]) -> list[str]:
+    """The least and the largest drop that a gate will see, in two lines; of what is not in points one metric's."""
+    seeing = [sight for sight in sights if not math.isinf(sight.loss)]
+    chosen = [sight for sight in seeing if sight.in_points]
+    chosen = chosen or [sight for sight in seeing if sight.metric == seeing[0].metric]
+    blind = len(sights) - len(seeing)
+    few = f"too few samples to call any drop regressed: {counted(blind, 'eval')}" if blind else ""
+    if not chosen:
+        return [few] if few else []
+    ends = sorted(chosen, key=lambda sight: sight.loss)
+    ends = [ends[0], ends[-1]] if len(ends) > 1 else ends
+    basis = "with flips assumed" if any(sight.is_assumed for sight in ends) else "by the model's noise floor"
+    drops = [f"{sight.loss_text} in " for sight in ends]
+    rest = f"; too few samples in {counted(blind, 'eval')}" if blind else ""
+    room = max(9, (WIDTH - len(f"  {' to '.join(drops)}{rest}")) // len(ends))
+    named = [f"{drop}{cut_in_the_middle(sight.eval, room)}" for drop, sight in zip(drops, ends, strict=True)]
+    return [f"smallest drop called regressed four times in five, {basis}:", f"  {' to '.join(named)}{rest}"]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pytest
 
 from pytest_audiobench.evaluation.answer_store import message
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.metrics.definitions.human_labels import KAPPA
 from pytest_audiobench.models.spec import parse_specs
 from pytest_audiobench.plugin.controller import Controller
@@ -102,7 +103,9 @@ def _unmeasured_selections(controller: Controller) -> Iterator[str]:
     """What the command line names and of which nothing was measured."""
     for name, nodeids in controller.collected.named.items():
         if all(map(controller.skipped, nodeids)) and not set(nodeids) & set(controller.xfailed):
-            yield f"nothing of {name} was measured: {message(controller.messages.get(nodeids[0], ''))}"
+            reasons = list(dict.fromkeys(message(controller.messages.get(nodeid, "")) for nodeid in nodeids))
+            more = f" (and {counted(len(reasons) - 1, 'more reason')}: pytest -rs)" if len(reasons) > 1 else ""
+            yield f"nothing of {name} was measured: {reasons[0]}{more}"
 
 
 def _typed(option: str, config: pytest.Config) -> bool:
@@ -162,10 +165,9 @@ def _other_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iter
     names = set(read_options(config).scorers)
     others = [record.eval for record in records if record.scorers and not names & {s.name for s in record.scorers}]
     if others and names and ALL not in names:
-        evals = ", ".join(dict.fromkeys(others[:_MOST_NAMES]))
-        more = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
+        evals = listed(list(dict.fromkeys(others)), _MOST_NAMES)
         own = "left to its own" if len(others) == 1 else "left to their own"
-        yield f"--ab-scorer names none of the scorers of {counted(len(others), 'eval')}, {own}: {evals}{more}"
+        yield f"--ab-scorer names none of the scorers of {counted(len(others), 'eval')}, {own}: {evals}"
 
 
 def _grids(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
@@ -185,11 +187,11 @@ def _ungated_beside(records: Sequence[ItemRecord], config: pytest.Config) -> Ite
     """How to require something of evals under perturbations where others have requirements."""
     if not (items := ungated_beside(records)):
         return
-    listed = list(dict.fromkeys(item.perturbation.name for item in items if item.perturbation))
-    names = ", ".join(listed[:_MOST_NAMES]) + f" and {len(listed) - _MOST_NAMES} more" * (len(listed) > _MOST_NAMES)
+    asked = list(dict.fromkeys(item.perturbation.name for item in items if item.perturbation))
+    names = listed(asked, _MOST_NAMES)
     file = read_options(config).config
     rule = f'[[threshold]] with eval = "{items[0].eval}" in {file.name if file else "audiobench.toml"}'
-    grid = ", ".join(f'"{name}"' for name in ("clean", *listed[:1]))
+    grid = ", ".join(f'"{name}"' for name in ("clean", *asked[:1]))
     place = items[0].nodeid.partition("::")[0]
     same = (
         f"perturbations = [{grid}] in {place.rpartition('/')[2]}"

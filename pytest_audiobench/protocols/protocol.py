@@ -70,6 +70,11 @@ def encoder_of(signature: str) -> str:
     return "|".join(parts).removeprefix("encoder:")
 
 
+def gives_letters(signature: str) -> bool:
+    """Whether a scorer with this signature gives an option's letter in place of its text."""
+    return signature.startswith("mcq:")
+
+
 def first_wording_stages(stages: Iterable[str]) -> list[str]:
     """The names of the subject's stages without those of further wordings."""
     return [stage for stage in stages if not _FURTHER.search(stage)]

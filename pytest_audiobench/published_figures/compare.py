@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.metrics.value import PERCENT_UNITS
+from pytest_audiobench.metrics.value import PERCENT_UNITS, with_minus
 from pytest_audiobench.protocols.protocol import encoder_of
 from pytest_audiobench.published_figures.registry import Published
 from pytest_audiobench.records.run import ItemRecord, SuiteRecord
@@ -53,7 +53,7 @@ class Comparison:
         """The comparison in a sentence."""
         name, what = self.published.name, "pp" if self.unit in PERCENT_UNITS else self.unit or "in its own unit"
         known = f"; disputed: {self.published.disputed}" if self.published.disputed else ""
-        nearest = f"{self.protocol} comes closest ({self.distance:+.2f} {what})"
+        nearest = f"{self.protocol} comes closest ({with_minus(f'{self.distance:+.2f}')} {what})"
         if self.beyond:
             side = "above" if self.beyond > 0 else "below"
             inside = ", though it lies within that value's interval" if self.is_inside else ""

@@ -63,7 +63,8 @@ class MetricRecord(Record, frozen=True):
 class VerdictRecord(Record, frozen=True):
     """A declared threshold and what became of it."""
 
-    status: Literal["pass", "fail", "not_comparable"]
+    status: Literal["pass", "fail", "incomplete"]
+    """incomplete: more samples could not be asked than are allowed."""
     threshold: str
     value: Number | None
     detail: str

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from pytest_audiobench.gate.regression_text import (
     REASONS,
     amount,
+    basis_text,
+    certainty_text,
     change_of,
     change_texts,
-    improvement_text,
     line_text,
     open_drop,
     p_text,
     subject_text,
+    verdict_text,
 )
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report import formatting
@@ -96,6 +99,8 @@ class Changes:
     """``2 of 7 comparisons regressed, 4 pass``, or ``6 improved, 0 regressed, 1 inconclusive (digits)``."""
     detectable: str
     """How small a drop those that are undecided would have shown, where none regressed."""
+    certainty: str
+    """How sure the bounds of the drops are, such as ``95 %``."""
     unchecked: int
     baseline: tuple[tuple[str, str], ...]
     digest: str
@@ -111,7 +116,7 @@ def changes(record: RunRecord) -> Changes | None:
     pairs = _lines(record.items)
     lines = [line for _, line in pairs]
     statuses: Counter[str] = Counter(line.verdict for line in lines)
-    worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
+    worst = formatting.combined_verdict(statuses)
     mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
     # Those of evals that were skipped, or stopped before, count in the level and have no verdict.
     # A model of the same run is what others are compared with.
@@ -122,14 +127,15 @@ def changes(record: RunRecord) -> Changes | None:
     return Changes(
         mark=mark,
         tone=tone,
-        verdict="no regression" if worst in ("pass", "improved") else word,
+        verdict="no regression" if worst in ("pass", "improved") and not statuses["inconclusive"] else word,
         counts=_counts(
             statuses,
             unknown,
             unchecked,
             list(dict.fromkeys(item.eval for item, line in pairs if line.verdict == "inconclusive")),
         ),
-        detectable=_detectable(lines),
+        detectable=_detectable(pairs),
+        certainty=certainty_text(lines[0]) if lines else "",
         unchecked=unchecked,
         baseline=() if record.baseline is None else tuple(_facts(record.baseline)),
         digest="" if record.baseline is None else record.baseline.digest,
@@ -179,21 +185,21 @@ def _counts(statuses: Counter[str], unknown: int, unchecked: int, undecided: Seq
     counts = [f"{statuses[status]} {sign.words}" for status, sign in formatting.VERDICTS.items() if statuses[status]]
     if next(status for status in formatting.VERDICTS if statuses[status]) == "inconclusive":
         # One line that is not decided must not hide what became of the others.
-        more = f" and {len(undecided) - _MOST_NAMES} more" * (len(undecided) > _MOST_NAMES)
-        names = formatting.printable(", ".join(undecided[:_MOST_NAMES]))
-        return ", ".join([*counts[:0:-1], "0 regressed", f"{counts[0]} ({names}{more})", *rest])
+        names = formatting.printable(listed(undecided, _MOST_NAMES))
+        return ", ".join([*counts[:0:-1], "0 regressed", f"{counts[0]} ({names})", *rest])
     first, _, words = counts[0].partition(" ")
     counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'comparison')} {words}"
     return ", ".join([*counts, *rest])
 
 
-def _detectable(lines: Sequence[RegressionRecord]) -> str:
-    undecided = [line for line in lines if line.verdict == "inconclusive"]
-    drops = [drop for line in undecided if line.unit in FRACTIONS and (drop := open_drop(line)) is not None]
-    if not drops or len(drops) < len(undecided) or any(line.status == "regressed" for line in lines):
+def _detectable(lines: Sequence[tuple[ItemRecord, RegressionRecord]]) -> str:
+    undecided = [(item.eval, line) for item, line in lines if line.verdict == "inconclusive"]
+    drops = [drop for _, line in undecided if line.unit in FRACTIONS and (drop := open_drop(line)) is not None]
+    if not drops or len(drops) < len(undecided) or any(line.status == "regressed" for _, line in lines):
         return ""
-    each = "the undecided line" if len(drops) == 1 else "every undecided line"
-    return f"A drop of {100 * max(drops):.1f} pp would be detected by {each} four times in five."
+    name, line = undecided[0]
+    where = f"in {name}" if len(drops) == 1 else "by every undecided line"
+    return f"A drop of {100 * max(drops):.1f} pp would be detected {where} four times in five ({basis_text(line)})."
 
 
 def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
@@ -220,7 +226,7 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         mark=mark,
         tone=tone,
         status=status,
-        detail="; ".join(filter(None, (improvement_text(line), line.detail))),
+        detail=verdict_text(line),
         subject=subject_text(line, headline),
         line=line_text(line, headline),
         group=formatting.group_text(line.group),

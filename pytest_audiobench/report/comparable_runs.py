@@ -50,7 +50,8 @@ def read_comparable_evals(
     for key, item in items.items():
         model = models.get(item.model)
         side = comparable_eval(item, rows[key].rows(), source, "" if model is None else model.spec)
-        evals[key] = replace(side, noise=None if model is None else model.noise, perturbation=item.perturbation)
+        noise = None if model is None else model.noise
+        evals[key] = replace(side, noise=noise, perturbation=item.perturbation, stored=item.asking.known)
     return evals
 
 

@@ -28,6 +28,7 @@ VERDICTS: Mapping[str, Sign] = {
     "fail": Sign("✗", "bad", "fail"),
     "regressed": Sign("✗", "bad", "regressed"),
     "not_comparable": Sign("≠", "warn", "not comparable"),
+    "incomplete": Sign("!", "warn", "incomplete"),
     "inconclusive": Sign("?", "warn", "inconclusive"),
     "pass": Sign("✓", "good", "pass"),
     "improved": Sign("▲", "good", "improved"),
@@ -35,6 +36,16 @@ VERDICTS: Mapping[str, Sign] = {
 """Thresholds' and regression lines' verdicts, the worst first: not comparable fails, inconclusive warns."""
 
 WIDTH = 80
+
+
+def combined_verdict(counts: Mapping[str, int]) -> str | None:
+    """The worst verdict of several, by their counts; improved where most improved, and the rest is undecided at worst:
+    what a sample too few leaves open must not hide what is shown.
+    """
+    worst = next((verdict for verdict in VERDICTS if counts.get(verdict)), None)
+    mostly = 2 * counts.get("improved", 0) > sum(counts.values())
+    return "improved" if worst == "inconclusive" and mostly else worst
+
 
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 _COMMAND = re.compile(r"^\s*::|##\[")

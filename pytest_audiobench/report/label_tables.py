@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally, gives_letters
+from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
-from pytest_audiobench.protocols.protocol import WITHHELD
+from pytest_audiobench.protocols.protocol import WITHHELD, gives_letters
 from pytest_audiobench.records.lines import BaselineAnswer
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import (
     answer_comparison,
@@ -23,6 +24,7 @@ from pytest_audiobench.report.verdict import (
     PASS,
     FailedCheck,
     RunVerdict,
+    alarms,
     baseline_changes,
     failed_checks,
     regression_lines,
@@ -35,10 +37,8 @@ _MOST_TABLES = 20
 _MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Parse rate", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
-_REGRESSIONS = (
-    *("Verdict", "Eval", "Baseline → now", "Change<br>(95 % interval)", "Flips"),
-    "Smallest<br>drop detected<br>4 times in 5",
-)
+_REGRESSIONS = ("Verdict", "Eval", "Baseline → now", "Change<br>(95 % interval)", "Flips")
+_MDE = "minimum detectable effect: the smallest drop that is called regressed four times in five"
 _TOGETHER = "&nbsp;"
 """A space at which no line is broken."""
 LONGEST_NAME, LONGEST_DETAIL = 120, 800
@@ -61,9 +61,7 @@ def _lines(run: RunRecord) -> Iterator[str]:
     yield from _regressions(run)
     without_line = without_line_sentence(run, len(view_model.aliases(run)) > 1)
     yield from (without_line, "") if without_line else ()
-    for banner in view_model.banners(run):
-        yield from (f"> **{escaped(banner.text, LONGEST_DETAIL)}**", ">")
-    yield ""
+    yield from cautions(run)
     head, rows = eval_table(run)
     if rows:
         yield from (*head, *rows[:_MOST_ROWS], "")
@@ -87,7 +85,7 @@ def _regressions(run: RunRecord) -> Iterator[str]:
     if not lines:
         return
     several = len(view_model.aliases(run)) > 1
-    yield from (f"Compared with {escaped(baseline_text(run))}. {run_verdict(run).advice}", "")
+    yield from (f"Compared with {escaped(baseline_text(run))}. {escaped(run_verdict(run).advice, LONGEST_DETAIL)}", "")
     yield from regression_head()
     yield from (regression_row(change, several) for change in lines[:_MOST_ROWS])
     yield ""
@@ -106,6 +104,12 @@ def hash_line(run: RunRecord) -> Iterator[str]:
         yield f"- input hash {hashes.input_hash[:16]}, run hash {hashes.run_hash[:16]}"
 
 
+def cautions(run: RunRecord) -> Iterator[str]:
+    """All that bears on whether the numbers may be believed."""
+    for text in (*(banner.text for banner in view_model.cautions(run)), *alarms(run.items, is_brief=True)):
+        yield from (f"> **{escaped(text, LONGEST_DETAIL)}**", "")
+
+
 def headline(name: str, verdict: RunVerdict) -> str:
     """The first line, which says what became of the run."""
     counts = f" – {escaped(verdict.counts, LONGEST_DETAIL)}" if verdict.counts else ""
@@ -117,12 +121,8 @@ def without_line_sentence(run: RunRecord, several: bool) -> str:
     changes = baseline_changes(run)
     if changes is None or not changes.without_line:
         return ""
-    names = [eval_name(*owner, several) for owner in changes.without_line[:_MOST_NAMES]]
-    left_out = len(changes.without_line) - len(names)
-    more = f" and {left_out} more" if left_out else ""
-    return (
-        f"Measured, not compared with the baseline: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
-    )
+    names = [escaped(eval_name(*owner, several), LONGEST_NAME) for owner in changes.without_line]
+    return f"Measured, not compared with the baseline: {listed(names, _MOST_NAMES)}."
 
 
 def failed_check_sentence(check: FailedCheck, several: bool) -> str:
@@ -133,8 +133,8 @@ def failed_check_sentence(check: FailedCheck, several: bool) -> str:
 
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
-    head = table_row(text.replace(" ", _TOGETHER) for text in _REGRESSIONS)
-    return head, table_row((*_ALIGNED[:2], *("--:",) * 4))
+    head = (*(text.replace(" ", _TOGETHER) for text in _REGRESSIONS), f'<abbr title="{_MDE}">MDE</abbr>')
+    return table_row(head), table_row((*_ALIGNED[:2], *("--:",) * 4))
 
 
 def regression_row(line: Change, several: bool) -> str:

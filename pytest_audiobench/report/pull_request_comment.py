@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
-from pathlib import Path
-from typing import NamedTuple, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.regression_text import level_text
-from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.lines import COMPARED_FILE, ComparedRow
+from pytest_audiobench.gate.regression_text import limits_text
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import markdown, summary_footer, view_model
+from pytest_audiobench.report.changed_answers import Flip, Flips, Owner, SideAnswer, flips_of, in_turn
 from pytest_audiobench.report.changes import Change, baseline_text
-from pytest_audiobench.report.formatting import eval_name
-from pytest_audiobench.report.joined_samples import Joined, joined
-from pytest_audiobench.report.label_tables import answer_label
+from pytest_audiobench.report.formatting import VERDICTS, eval_name
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.report.safe_text import escaped, quoted, table_row
 from pytest_audiobench.report.verdict import PASS, RunVerdict, failed_checks, regression_lines, run_verdict
@@ -31,6 +23,8 @@ MOST_BYTES = 60_000
 
 _FLIPS = 3
 _LONGEST_TEXT = 400
+_IN_TABLE = tuple(VERDICTS[verdict].words for verdict in ("regressed", "improved"))
+"""Of these the table says it all, but for p, which is in the report, and for what is known in addition."""
 _RULES = (
     "**pass**: the upper confidence bound of the drop is below the margin. **regressed**: the test of “the drop "
     "is at most the margin” gives p at most its level, alpha shared by all comparisons. **inconclusive**: neither; the "
@@ -89,12 +83,13 @@ def comment(run: Run, link: str = "") -> str:
     several = len(view_model.aliases(record)) > 1
     changed = [line for line in lines if line.status != PASS]
     sheet.add_rows(markdown.regression_head(), [markdown.regression_row(line, several) for line in changed])
-    sheet.add_lines("", (f"- {markdown.regression_sentence(line, several)}" for line in changed))
+    told = [line for line in changed if line.status not in _IN_TABLE or "; " in line.detail]
+    sheet.add_lines("", (f"- {markdown.regression_sentence(line, several)}" for line in told))
     sheet.add_lines("", (f"- {markdown.failed_check_sentence(check, several)}" for check in failed_checks(record)))
     if without_line := markdown.without_line_sentence(record, several):
         sheet.add(without_line, "")
     owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
-    _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
+    _add_flips(sheet, in_turn(flips, owners, _FLIPS), sum(each.count for each in flips.values()), link, several)
     sheet.add_lines("### Changed counts", _changed_counts(flips, several))
     sheet.add_lines("### Findings", _findings(record, several))
     _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
@@ -118,19 +113,18 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     models = ", ".join(f"{model.alias} = {model.spec}" for model in record.models if model.role != "judge")
     compared = f" compared with {quoted(against)}" if against else ", compared with no baseline"
     asked = quoted(models) if models else "No model that answered"
-    yield from (f"{asked}{compared}. **{verdict.advice}**", "")
+    yield from (f"{asked}{compared}. **{escaped(verdict.advice, markdown.LONGEST_DETAIL)}**", "")
     if link:
         yield from (f"[Open the report](<{link}>)", "")
-    for banner in view_model.banners(record):
-        yield from (f"> **{escaped(banner.text, markdown.LONGEST_DETAIL)}**", "")
+    yield from markdown.cautions(record)
 
 
 def _owner_name(owner: Owner, several: bool) -> str:
     return escaped(eval_name(*owner, several), markdown.LONGEST_NAME)
 
 
-def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -> None:
-    if not flips or not sheet.add("### Samples that flipped", ""):
+def _add_flips(sheet: _Sheet, flips: Sequence[Flip], count: int, link: str, several: bool) -> None:
+    if not flips or not sheet.add(f"### Samples that became worse: {len(flips)} of {count:,} shown", ""):
         return
     head = ("Sample", "Question", "Reference", "Baseline", "Now")
     rows = []
@@ -166,8 +160,7 @@ def _answer_cell(answer: SideAnswer) -> str:
 
 def _changed_counts(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str]:
     for owner, changes in flips.items():
-        if counts := changes.changed:
-            text = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in counts.items())
+        if text := changes.counts_text:
             yield f"- **{_owner_name(owner, several)}** {escaped(text)}"
 
 
@@ -199,96 +192,9 @@ def _settings(record: RunRecord) -> Iterator[str]:
     lines = [line for item in record.items for line in item.regressions]
     if lines:
         yield f"- {_RULES}"
-        yield f"- level {level_text(lines[0].alpha, lines[0].lines)}"
+        yield f"- {limits_text(lines[0].alpha, lines[0].lines)}"
     for name, signatures in sorted(summary_footer.signatures(record).items()):
         yield from (f"- scorer {escaped(name)}: {quoted(signature)}" for signature in signatures)
     yield f"- run {escaped(record.run)}, {escaped(' '.join(record.command))}"
     yield from markdown.hash_line(record)
     yield from (f"- {escaped(note)}" for note in record.notes)
-
-
-Owner: TypeAlias = tuple[str, str]
-"""An eval and the model's alias."""
-
-
-class SideAnswer(NamedTuple):
-    """One side's answer: its text, what became of it, and how it failed."""
-
-    text: str | None
-    """None where it was not stored."""
-    status: str
-    failures: Sequence[str]
-    label: str = ""
-    """What was read, where the text was not stored and the label is known."""
-
-
-@dataclass(frozen=True)
-class Flip:
-    """A sample whose own score became worse."""
-
-    eval: str
-    model: str
-    sample_id: str
-    epoch: int
-    question: str
-    reference: str
-    before: SideAnswer
-    now: SideAnswer
-
-
-@dataclass
-class Flips:
-    """What changed in one eval: the first samples that became worse, and the paired answers by status and failure."""
-
-    worse: list[Flip] = field(default_factory=list)
-    before: Counter[str] = field(default_factory=Counter)
-    now: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def changed(self) -> dict[str, tuple[int, int]]:
-        """Statuses and classes of failures whose counts differ: (in the baseline, now)."""
-        names = dict.fromkeys([*self.before, *self.now])
-        return {name: (self.before[name], self.now[name]) for name in names if self.before[name] != self.now[name]}
-
-
-def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
-    """The changes of each eval of the run in ``folder``, with at most ``most`` flips of each, in the run's order.
-
-    Empty for a run without a baseline. Raises FatalError where the line files are not those of one run.
-    """
-    by_owner: dict[Owner, Flips] = {}
-    if not (folder / COMPARED_FILE).exists():
-        return by_owner
-    for sample in joined(folder):
-        if sample.compared is None or not sample.scored:
-            continue
-        row, first = sample.compared, sample.predictions[0]
-        flips = by_owner.setdefault((row.eval, row.model), Flips())
-        before, now = _side_answers(sample, row)
-        flips.before.update([before.status, *before.failures])
-        flips.now.update([now.status, *now.failures])
-        if row.change == "worse" and len(flips.worse) < most:
-            names = (first.eval, first.model, first.sample_id, first.epoch)
-            flips.worse.append(Flip(*names, first.question, first.reference, before, now))
-    return by_owner
-
-
-def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) -> list[Flip]:
-    """At most ``most`` flips: the first of each of ``owners``, then the second of each, and so on."""
-    turns = zip_longest(*(flips[owner].worse for owner in owners if owner in flips))
-    return [flip for turn in turns for flip in turn if flip is not None][:most]
-
-
-def _side_answers(sample: Joined, compared: ComparedRow) -> tuple[SideAnswer, SideAnswer]:
-    """The baseline's answer and this run's."""
-    first, before = sample.predictions[0], compared.before
-    references = (first.reference, *first.references)
-    label = answer_label(before, first.choices, references) if before.text is None else ""
-    last = [row for row in sample.predictions if row.role == "subject"][-1]
-    scored = next((row for row in sample.scored if row.scorer == compared.scorer), sample.scored[0])
-    # A status that is a class of failures too is counted once.
-    was, now = (
-        [name for name in FAILURES if name in side.failures and name != side.status] for side in (before, scored)
-    )
-    text = last.outputs[0].text if last.outputs else None
-    return SideAnswer(before.text, before.status, was, label), SideAnswer(text, scored.status, now)

@@ -14,8 +14,9 @@ from msgspec.structs import asdict
 
 from pytest_audiobench.errors import UsageError, install_command
 from pytest_audiobench.evaluation.answer_store import repaired
-from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
+from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.records import run as records
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, SampleRecord

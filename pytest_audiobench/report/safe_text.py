@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import re
-import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -34,7 +33,7 @@ _ESCAPES = str.maketrans(
         **_PLAIN,
     }
 )
-_ENTITIES = str.maketrans({**{character: f"&#{ord(character)};" for character in string.punctuation}, **_PLAIN})
+_ENTITIES = str.maketrans({**{character: f"&#{ord(character)};" for character in "\\`*_[]<>&@#!|~$"}, **_PLAIN})
 
 
 def escaped(text: str, longest: int = _LONGEST_CELL) -> str:
@@ -45,7 +44,8 @@ def escaped(text: str, longest: int = _LONGEST_CELL) -> str:
 def quoted(text: str, longest: int = _LONGEST_CELL) -> str:
     """``text`` as a piece of code in a line of Markdown, cut at ``longest`` characters; for texts of models and data.
 
-    Every character that Markdown knows is an entity, and GitHub looks for no names, numbers or emoji in code.
+    Every character that Markdown knows within a line is an entity: marks of lists, heads and the like mean something at
+    its beginning only, where the tag is. GitHub looks for no names, numbers or emoji in code.
     """
     code = " ".join(_cut(text, longest).translate(_ENTITIES).split())
     return f"<code>{code}</code>" if code else "*empty*"

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.evaluation.perturbation_series import series, unperturbed
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.page.rows import LONGEST_NAME
@@ -24,7 +25,7 @@ LONGEST_TEXT = 600
 
 
 class Flip(NamedTuple):
-    """A sample's answer before and after, each an option with its letter where it is one of the choices."""
+    """A sample's answer before and after, each an option with its letter where the scorer reads letters."""
 
     eval: str
     model: str
@@ -53,6 +54,7 @@ class SmallestFlips:
 @dataclass
 class _ItemFlips:
     scorer: str
+    has_letters: bool
     ids: dict[str, None] = field(default_factory=dict)
     flips: list[Flip] = field(default_factory=list)
 
@@ -69,7 +71,7 @@ class FlippedSamples:
     def __init__(self, items: Sequence[ItemRecord]) -> None:
         self._items = items
         self._by_item = {
-            (item.eval, item.model): _ItemFlips(item.scorers[0].name)
+            (item.eval, item.model): _ItemFlips(item.scorers[0].name, gives_letters(item.scorers[0].signature))
             for item in items
             if item.scorers and item.perturbation is not None and item.perturbation.dose is not None
         }
@@ -129,6 +131,7 @@ def _add(flips: _ItemFlips, sample: Joined) -> None:
     if len(flips.flips) < MOST_SAMPLES:
         parsed = next((row for row in sample.processed if row.scorer == flips.scorer), None)
         before = parsed.before if parsed else None
+        choices = first.choices if flips.has_letters else ()
         flips.flips.append(
             Flip(
                 eval=first.eval,
@@ -136,8 +139,8 @@ def _add(flips: _ItemFlips, sample: Joined) -> None:
                 sample_id=first.sample_id[:LONGEST_NAME],
                 epoch=first.epoch,
                 question=first.question[:LONGEST_TEXT],
-                before=_option(before.value if before else None, first.choices),
-                after=_option(parsed.value if parsed else None, first.choices),
+                before=_option(before.value if before else None, choices),
+                after=_option(parsed.value if parsed else None, choices),
                 reference=first.reference[:LONGEST_TEXT],
             )
         )

@@ -11,10 +11,10 @@ from pytest_audiobench.datasets.dataset import Submission
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.evaluation.confusion import gives_letters
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.identity import digest
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.report.atomic_files import replacing
 
 SUBMISSIONS = "submissions"

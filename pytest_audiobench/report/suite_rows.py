@@ -16,22 +16,23 @@ from pytest_audiobench.report.formatting import (
     VERDICTS,
     Sign,
     Tone,
+    combined_verdict,
     counted,
     cut_in_the_middle,
     parse_rate_text,
     printable,
 )
-from pytest_audiobench.report.verdict import ABSENT, absent_sets, is_alarm
+from pytest_audiobench.report.verdict import NUMBER, absent_set, absent_sets, is_alarm
 
 HEAD = ("", "suite", "model", "metric", "score", "interval", "n", "parsed", "verdict")
 _RIGHT = (4, 5, 6, 7)
 _NAME, _MODEL, _METRIC, _VERDICT = 1, 2, 3, 8
 _SHORTEST = ((_NAME, 18), (_METRIC, 10), (_NAME, 12), (_MODEL, 6))
 _WORST = ("lost", "FAIL", *(sign.words for sign in VERDICTS.values()))
-_NUMBER = re.compile(r"\d+")
+_UNDECIDED = VERDICTS["inconclusive"].words
 _MOST_NAMES = 6
 _MOST_EVALS = 24
-_MOST_PERTURBATIONS = 3
+_MOST_PERTURBATIONS = 8
 _FETCHED = re.compile(r"audiobench fetch ([^\s,;]+)")
 
 
@@ -118,7 +119,7 @@ class SuiteRows:
         row = SuiteRow("", item.suite, item.model, not_gated, metric, under=item.name)
         if summary is not None and len(asked) > _MOST_PERTURBATIONS:
             mean = view_model.mean_figure(metric, summary.mean, summary.unit)
-            name = f"mean of {len(summary.points)} perturbations"
+            name = f"mean of {len(asked)} perturbations{' and clean' * (CLEAN in summary.weights)}"
             return [row._replace(name=name, figure=mean, evals=tuple(asked))]
         rows = []
         for each in asked:
@@ -186,7 +187,12 @@ class SuiteRows:
         word = next((word for word in _WORST if word in verdicts), self._evals[places[0]].verdict)
         worst = next(self._evals[place] for place in places if self._evals[place].verdict == word)
         count = verdicts[word]
-        return Sign(worst.mark, worst.tone, word if count == len(places) else f"{count} of {len(places)} {word}")
+        words = word if count == len(places) else f"{count} of {len(places)} {word}"
+        if word == _UNDECIDED and count < len(places):
+            # As in the run's own counts, one that is not decided must not hide what became of the others.
+            words = ", ".join(f"{verdicts[each]} {each}" for each in reversed(_WORST) if each in verdicts)
+            return VERDICTS[combined_verdict(verdicts) or word]._replace(words=words)
+        return Sign(worst.mark, worst.tone, words)
 
 
 def suite_rows(run: RunRecord) -> list[SuiteRow]:
@@ -223,7 +229,7 @@ def alarm_lines(items: Sequence[ItemRecord]) -> list[str]:
     for item in items:
         for warning in filter(is_alarm, item.warnings):
             text = warning.removeprefix(ALARM).strip()
-            by_reason.setdefault(_NUMBER.sub("#", text), []).append((text, item))
+            by_reason.setdefault(NUMBER.sub("#", text), []).append((text, item))
     lines = []
     for raised in by_reason.values():
         reason = raised[0][0].partition(": ")[0]
@@ -238,13 +244,14 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
     """What was skipped: how many data sets are not here, with the command that fetches those that can be, or of
     ``each`` of them a line; then how many evals for something else, and the first reason, or ``each``.
     """
-    reasons = list(dict.fromkeys(item.message for item in run.items if item.outcome == "skipped"))
-    others = [reason for reason in reasons if ABSENT not in reason]
     commands: dict[str, str] = {}
-    for reason in reasons:
-        if ABSENT in reason:
-            found = _FETCHED.search(reason)
-            commands.setdefault(reason.partition(ABSENT)[0], found[1] if found else "")
+    others = Counter[str]()
+    for item in run.items:
+        if name := absent_set(item):
+            found = _FETCHED.search(item.message)
+            commands.setdefault(name, found[1] if found else "")
+        elif item.outcome == "skipped":
+            others[item.message] += 1
     if each:
         yield from (
             f"{name} is not here: {f'audiobench fetch {fetched}' if fetched else 'pytest -rs says where it is had'}"
@@ -258,5 +265,4 @@ def skip_lines(run: RunRecord, each: bool) -> Iterator[str]:
         are = "data set is" if count == 1 else "data sets are"
         yield f"{count} {are} not here{fetch} (each: pytest -rs, or audiobench list benchmarks)"
     if others:
-        more = counted(sum(item.outcome == "skipped" and ABSENT not in item.message for item in run.items), "eval")
-        yield f"{more} skipped for another reason, such as: {others[0]}"
+        yield f"{counted(others.total(), 'eval')} skipped for another reason, such as: {next(iter(others))}"

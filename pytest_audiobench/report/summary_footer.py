@@ -102,7 +102,7 @@ def interval_lines(record: RunRecord) -> list[str]:
     """Why headlines' metrics have no interval where there are too few samples for one, and what lies not above the
     floor of answers to other clips; the same once.
     """
-    evals_by_reason: dict[str, dict[str, None]] = {}
+    evals: dict[tuple[str, str, str], dict[str, None]] = {}
     for item in record.items:
         headline = item.scorers[0].name if item.scorers and not item.control else None
         shown = main_metrics(metric.name for metric in item.metrics)
@@ -112,14 +112,15 @@ def interval_lines(record: RunRecord) -> list[str]:
             # What never has an interval, such as a count, has no number that would be needed.
             is_headline = headline is not None and metric.scorer == headline and not metric.group
             if is_headline and metric.value is not None and method != metric.method:
-                evals_by_reason.setdefault(f"{NOT_SHOWN}: no interval of {metric.name} is above 0", {})[item.eval] = (
-                    None
-                )
+                evals.setdefault((metric.name, f"{NOT_SHOWN}: no interval of ", " is above 0"), {})[item.eval] = None
             if is_headline and metric.name in shown and reason.endswith(" needed"):
-                evals_by_reason.setdefault(f"no interval of {metric.name}: {reason}", {})[item.eval] = None
+                evals.setdefault((metric.name, "no interval of ", f": {reason}"), {})[item.eval] = None
+    metrics: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (name, before, after), places in evals.items():
+        metrics.setdefault((before, after, tuple(places)), []).append(name)
     return [
-        f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
-        for reason, evals in evals_by_reason.items()
+        f"{places[0] if len(places) == 1 else f'{len(places)} evals'}: {before}{', '.join(names)}{after}"
+        for (before, after, places), names in metrics.items()
     ]
 
 
@@ -150,14 +151,16 @@ def answers_line(record: RunRecord) -> str:
 
 def models(record: RunRecord, is_brief: bool = False) -> list[ModelFacts]:
     """The models that were asked: how fast they answered, and whether they are known to use the audio; ``is_brief``: of
-    their speed no more than samples and sound in a second, and what to do about the rest.
+    their speed no more than samples and sound in a second, and what to do about the rest; nothing of the day on which
+    stored answers were asked.
     """
+    is_stored = is_brief and record.answers is not None and not record.answers.asked
     return [
         ModelFacts(
             alias=model.alias,
             speed=", ".join(
                 f"{_SPEED_WORDS.get(figure.name, '')}{value_text(figure.value, figure.unit)}{_remedy(figure, model)}"
-                for figure in model.speed
+                for figure in (() if is_stored else model.speed)
                 if not is_brief or figure.name not in _SPEED_WORDS or _remedy(figure, model)
             ),
             time=time_text(together([item.taken for item in record.items if item.model == model.alias])),

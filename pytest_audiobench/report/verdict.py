@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_audiobench.gate.regression_text import RUNAWAYS
 from pytest_audiobench.gate.threshold_syntax import SPEED
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.records.run import ALARM, PASSED_OVER, ItemRecord, RunRecord
-from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, parse_rate_text, printable
+from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, combined_verdict, counted, eval_name, printable
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Change, Changes
@@ -32,8 +35,10 @@ INSTRUMENT_FAILED = 6
 _MOST_NAMES = 5
 _MOST_UNMEASURED = 3
 _MOST_ALARMS = 20
+NUMBER = re.compile(r"\d+")
 LOW_PARSE_RATE = 0.8
-ABSENT = " is not on this machine"
+"""Below this share of parsed answers a score says little."""
+_ABSENT = " is not on this machine"
 """Stands in the message of a skipped eval behind the name of its data set."""
 
 
@@ -88,6 +93,8 @@ def run_verdict(record: RunRecord, counts_absent: bool = True) -> RunVerdict:
     thresholds: Counter[str] = Counter(verdict.status for item in record.items for verdict in item.verdicts)
     failed = len(failed_otherwise(record))
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
+    if thresholds["pass"] and thresholds["pass"] == thresholds.total() and changes is not None:
+        more.append(f"{counted(thresholds['pass'], 'threshold')} met")
     why = " for another reason" * bool(thresholds["fail"] or "regressed" in statuses)
     more += [f"{counted(failed, 'eval')} failed{why}"] if failed else []
     more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
@@ -105,7 +112,7 @@ def run_verdict(record: RunRecord, counts_absent: bool = True) -> RunVerdict:
         sign = sign._replace(mark="!", tone="warn")
     if not record.exit_status and any(is_alarm(text) for item in record.items for text in item.warnings):
         sign = sign._replace(mark="!", tone="warn")
-        advice = "See the alarm before the numbers."
+        advice = f"See the alarm before the numbers. {advice}"
     return RunVerdict(*sign, counts, advice)
 
 
@@ -127,9 +134,9 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         return VERDICTS["regressed"], f"{what}{where} before anything is merged."
     if thresholds["fail"] or (failed and status == 1):
         return _FAILED, "See what failed and which answers were wrong."
-    if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:
+    if status == INSTRUMENT_FAILED or "not_comparable" in lines or "incomplete" in thresholds:
         advice = "No verdict: fix the errors above, or run again if only requests failed."
-        return VERDICTS["not_comparable"], advice
+        return VERDICTS["not_comparable" if "not_comparable" in lines else "incomplete"], advice
     if record.unmeasured:
         more = len(record.unmeasured) - _MOST_UNMEASURED
         advice = "; ".join([*record.unmeasured[:_MOST_UNMEASURED], *([f"and {more} more"] if more > 0 else [])])
@@ -139,14 +146,19 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if "inconclusive" in lines:
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
         which = "that one" if len(undecided) == 1 else "those"
-        advice = f"Too few samples to decide {which}: audiobench power says how many are needed."
+        advice = f"Too few samples to decide {which}: {_power_command(record)} says how many are needed."
         if hidden := next((line.metric for line in undecided if RUNAWAYS in line.detail), ""):
             advice = f"Runaway answers dominate {hidden}: look at them first, and also gate {hidden}_trimmed."
+        if few := _too_few_clusters(record.items):
+            advice = few
         if any(line.p is not None and line.p <= line.alpha / line.lines for line in undecided):
             advice = "Worse by no more than the model's own noise: see which answers differ before it is merged."
         if not any(line.pairs for line in undecided):
             # More samples are no remedy where the baseline holds nothing to pair them with.
             advice = "The baseline has none of what is inconclusive: write it again, or check its name."
+        combined = combined_verdict(Counter(line.verdict for item in record.items for line in item.regressions))
+        if combined == "improved" and not status:
+            return VERDICTS["improved"], advice
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
     if status and status != _NOTHING_SELECTED:
         return _FAILED, "See what failed."
@@ -165,6 +177,29 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     rest = f"; {free} of {counted(len(evals), 'eval')} {'is' if free == 1 else 'are'} not gated{how}" * bool(free)
     beside = " (nothing is required of perturbed evals)" * bool(ungated_beside(record.items))
     return _PASSED, f"All that is required was met{beside}{rest}."
+
+
+def _too_few_clusters(items: Sequence[ItemRecord]) -> str:
+    """What to do where all that is undecided has too few clusters for any test; more of their samples do not help."""
+    undecided = [(item, line) for item in items for line in item.regressions if line.status == "inconclusive"]
+    item, line = undecided[0]
+    if item.cluster is None or any(one.p is not None or not one.clusters for _, one in undecided):
+        return ""
+    return (
+        f"Too few clusters for a test ({line.clusters} of {item.cluster}): add clips of others, not more of these; or "
+        f"leave out cluster, and the verdict is of these {line.clusters} alone."
+    )
+
+
+def _power_command(record: RunRecord) -> str:
+    """The command that counts the flips between the run and what it was compared with."""
+    baseline, command = record.baseline, ["audiobench", "power", record.run]
+    if baseline is not None and baseline.run != record.run:
+        place, _, _ = baseline.source.partition(" (")
+        if place == f"the run {baseline.run}":
+            place = baseline.run + f"#{baseline.model}" * baseline.source.endswith(f" ({baseline.model})")
+        command += ["--against", place]
+    return shlex.join(command)
 
 
 def ungated_beside(items: Sequence[ItemRecord]) -> list[ItemRecord]:
@@ -259,7 +294,7 @@ def _not_passed(item: ItemRecord) -> Iterator[tuple[str, str]]:
 
 def absent_set(item: ItemRecord) -> str:
     """The data set for whose absence the eval was skipped; empty where it was not."""
-    name, found, _ = item.message.partition(ABSENT)
+    name, found, _ = item.message.partition(_ABSENT)
     return name if found and item.outcome == "skipped" else ""
 
 
@@ -278,15 +313,22 @@ def is_alarm(warning: str) -> bool:
     return warning.startswith(ALARM)
 
 
-def alarms(items: Sequence[ItemRecord]) -> list[str]:
-    """Each alarm once, as a sentence that names the evals which raise it."""
+def alarms(items: Sequence[ItemRecord], is_brief: bool = False) -> list[str]:
+    """Each alarm once, as a sentence that names its evals; ``is_brief``: of those that differ in numbers the first."""
     several = len({item.model for item in items}) > 1
-    evals_by_alarm: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for item in items:
-        for text in filter(is_alarm, item.warnings):
-            evals = evals_by_alarm.setdefault(text.removeprefix(ALARM).strip(), [])
-            evals.append(eval_name(item.eval, item.model, several))
-    sentences = [printable(f"Alarm: {text} ({_listed(evals)})") for text, evals in evals_by_alarm.items()]
+        for text in (warning.removeprefix(ALARM).strip() for warning in filter(is_alarm, item.warnings)):
+            alike = found.setdefault(NUMBER.sub("#", text) if is_brief else text, [])
+            alike.append((text, eval_name(item.eval, item.model, several)))
+    sentences = []
+    for (first, name), *others in found.values():
+        evals = (
+            [name, *(name for text, name in others if text == first)],
+            [one for text, one in others if text != first],
+        )
+        where = "; with other numbers ".join(listed(names, _MOST_NAMES) for names in evals if names)
+        sentences.append(printable(f"Alarm: {first} ({where})"))
     left_out = len(sentences) - _MOST_ALARMS
     return [*sentences[:_MOST_ALARMS], *([f"Alarm: {left_out} more; run.json has them."] if left_out > 0 else [])]
 
@@ -299,7 +341,8 @@ def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
             continue
         coverage = item.scorers[0].coverage
         if coverage.n > coverage.errors and coverage.parsed < LOW_PARSE_RATE * coverage.n:
-            low[item.eval] = coverage.parsed / coverage.n, f"{item.eval} {parse_rate_text(coverage)}"
+            asked = coverage.n - coverage.errors
+            low[item.eval] = coverage.parsed / coverage.n, f"{item.eval}: {asked - coverage.parsed} of {asked}"
             if item.protocol == "classification":
                 lettered = '; protocol = "multiple_choice" asks with lettered options'
     if not low:
@@ -307,12 +350,7 @@ def parse_rate_hint(items: Sequence[ItemRecord]) -> list[str]:
     worst = [text for _, text in sorted(low.values(), key=lambda one: one[0])]
     return [
         printable(
-            f"hint: many answers could not be parsed ({_listed(worst)}): look at some (report.html, or "
+            f"hint: many answers could not be parsed ({listed(worst, _MOST_NAMES)}): look at some (report.html, or "
             f"audiobench inspect last), then at the question, the options and the scorer{lettered}"
         )
     ]
-
-
-def _listed(evals: Sequence[str]) -> str:
-    more = f" and {len(evals) - _MOST_NAMES} more" if len(evals) > _MOST_NAMES else ""
-    return f"{', '.join(evals[:_MOST_NAMES])}{more}"

@@ -18,14 +18,7 @@ from pytest_audiobench.records.run import FigureRecord, ItemRecord, MetricRecord
 from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
-from pytest_audiobench.report.verdict import (
-    alarms,
-    failed_otherwise,
-    fails_by_numbers,
-    is_control,
-    is_gated,
-    stopped_text,
-)
+from pytest_audiobench.report.verdict import failed_otherwise, fails_by_numbers, is_control, is_gated, stopped_text
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
@@ -81,6 +74,8 @@ class Block:
     """All figures where these are too many for the main tables, in which only ``figures`` stand then."""
     variant: tuple[str, ...] = ()
     """What its signature says and that of another scorer of its name does not, such as "reasoning:no"."""
+    evals: int = 0
+    """Of a suite how many evals its numbers are of."""
 
     @property
     def title(self) -> str:
@@ -218,14 +213,8 @@ def aliases(record: RunRecord) -> list[str]:
     return list(dict.fromkeys(item.model for item in record.items))
 
 
-def banners(record: RunRecord) -> Iterator[Banner]:
-    """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
-    yield from cautions(record)
-    yield from (Banner("bad", text) for text in alarms(record.items))
-
-
 def cautions(record: RunRecord) -> Iterator[Banner]:
-    """The same without the alarms."""
+    """Limited, incomplete, empty: why the numbers may not be what they seem, other than alarms."""
     items = record.items
     lost = sum(item.outcome == "lost" for item in items)
     errors = sum(item.scorers[0].coverage.errors - item.asking.not_applicable for item in items if item.scorers)
@@ -306,7 +295,7 @@ def _suite(suite: SuiteRecord, members: Sequence[ItemRecord]) -> Suite:
         name=suite.name,
         model=suite.model,
         evals=suite.evals,
-        blocks=_blocks(suite, parts),
+        blocks=tuple(replace(block, evals=readers[block.scorer, block.signature]) for block in _blocks(suite, parts)),
         comparisons=tuple(comparison for part in parts for comparison in _comparisons(part)),
         fields=frozenset(_fields(suite).difference(*map(_fields, members))),
         leads=any(item.scorers[0].name == scorer.name for item in pooled if item.scorers for scorer in scorers[:1]),

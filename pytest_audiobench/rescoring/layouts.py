@@ -24,6 +24,7 @@ from pytest_audiobench.compat.answer_files import (
 )
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, file_digest
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.records.run import PASSED_OVER, RunRecord
 from pytest_audiobench.rescoring.own_run import FILE, RECORD, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, rows_of
@@ -87,9 +88,8 @@ def sentences_of(passed_over: Sequence[PassedOver]) -> list[str]:
         by_reason.setdefault(file.why, []).append(file)
     sentences, told = [], 0
     for first, *others in islice(by_reason.values(), _MOST_SENTENCES):
-        names = ", ".join(other.file.name for other in others[:_MOST_NAMES])
-        left = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
-        sentences.append(f"{first}; so were {len(others)} more: {names}{left}" if others else str(first))
+        names = listed([other.file.name for other in others], _MOST_NAMES)
+        sentences.append(f"{first}; so were {len(others)} more: {names}" if others else str(first))
         told += 1 + len(others)
     if more := len(passed_over) - told:
         sentences.append(f"{more} more files were passed over")

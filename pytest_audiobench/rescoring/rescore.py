@@ -20,14 +20,20 @@ import msgspec
 from msgspec.structs import replace
 
 from pytest_audiobench.errors import UnsuitableModel, UsageError
+from pytest_audiobench.evaluation.answer_alarms import (
+    RepeatedAnswers,
+    UnreadableAnswers,
+    is_unreadable_alarm,
+    wants_answers,
+)
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.human_labels import EvalLabels, HumanLabels
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool, is_pooled
-from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, is_unreadable_alarm, wants_answers
 from pytest_audiobench.identity import digest
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.judged.task import judged
 from pytest_audiobench.protocols.prompt_variants import ON_RECORD, recorded_protocol
@@ -142,17 +148,17 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(record, pooled)
     for (why, is_choice), (eval_, *others) in unscored.items():
-        also = f"; nor were {len(others)} more: {', '.join(others[:_NAMED])}{_more(others)}" if others else ""
+        also = f"; nor were {len(others)} more: {listed(others, _NAMED)}" if others else ""
         (results.notes if is_choice else results.left_out).append(f"{eval_} was not scored: {why}{also}")
     results.notes.extend(results.left_out)
     if source.others:
         names = ", ".join(file.name for file in source.others[:_NAMED])
         results.notes.append(f"{counted(len(source.others), 'file')} of no kind that holds answers ({names})")
     if source.deeper:
-        names = ", ".join(f"{file.parent.name}/{file.name}" for file in source.deeper[:_NAMED])
-        results.notes.append(f"not read, since they are in folders of their own: {names}{_more(source.deeper)}")
+        names = listed([f"{file.parent.name}/{file.name}" for file in source.deeper], _NAMED)
+        results.notes.append(f"not read, since they are in folders of their own: {names}")
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
-        results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{_more(without)}")
+        results.notes.append(f"the run holds no answers of {listed(without, _NAMED)}")
     if not results.items:
         raise UsageError("\n".join(results.notes) or "there is no answer to score")
     used = {ALL, *(scorer.name for item in results.items for scorer in item.scorers)}
@@ -167,10 +173,6 @@ def _labels_of(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOption
     if wanted.human_labels is None or (old is not None and old.control):
         return None
     return wanted.human_labels.of((first.eval, old.suite if old else first.eval), first.model)
-
-
-def _more(names: Sequence[object]) -> str:
-    return f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
 
 
 def _valid_rows(source: Source, wanted: ScoringOptions, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
@@ -289,7 +291,7 @@ class _Item:
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder, self._sounds = folder, sounds
         self._kept = ScoredRows(first, protocol.scorers, keeps=labels is not None)
-        self._unreadable = UnreadableAnswers(protocol)
+        self._unreadable, self._repeated = UnreadableAnswers(protocol), RepeatedAnswers(protocol)
         self._record = self._new_record(index)
         self._constant = ConstantAnswers(protocol)
         self.figures = OwnFigures(first)
@@ -338,6 +340,7 @@ class _Item:
         self.figures.add(chunk, rows)
         headline = rows[self._protocol.scorers[0].name]
         self._unreadable.add(headline)
+        self._repeated.add(headline)
         if self._sounds is not None:
             self._sounds.add(chunk, headline)
 
@@ -361,6 +364,8 @@ class _Item:
         warnings = [text for text in record.warnings if not is_unreadable_alarm(text)]
         if not record.control and wants_answers(record.perturbation):
             warnings += self._unreadable.alarm()
+            # The run itself knew whether its model listens.
+            warnings += self._repeated.alarm() if self._old is None else []
         if self._labels is not None:
             warnings += self._labels.notes(sheet.metrics, scored_rows.rows, scorers)
         notes = [*warnings, *self._protocol.notes, self._first.note, *self._differences()]

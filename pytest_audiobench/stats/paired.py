@@ -184,7 +184,10 @@ def moves_of(about: Floats, in_all: Floats, shares: Floats, clusters: Clusters) 
     def added(moves: Floats) -> Floats:
         return np.bincount(codes, weights=moves).astype(np.float64)
 
-    return Moves(added(about), added(in_all), added(shares), "clusters", samples)
+    # What cancels within a cluster leaves a rounding error, or none, by the order of its samples.
+    whole = added(in_all)
+    whole[np.abs(whole) <= _ROUNDING * added(np.abs(in_all))] = 0.0
+    return Moves(added(about), whole, added(shares), "clusters", samples)
 
 
 class Resampled(NamedTuple):

@@ -14,7 +14,7 @@ from pytest_audiobench.training.checkpoints import Checkpoint, Follower, Look
 PREFIX = "audiobench"
 
 
-class AudiobenchCallback(TrainerCallback):
+class AudiobenchCallback(TrainerCallback):  # type: ignore[misc]  # unread by mypy, for its size
     """Asks a suite about each checkpoint that a ``transformers.Trainer`` saves, while the training waits.
 
     ``Trainer(…, processing_class=processor, callbacks=[AudiobenchCallback("evals", "-k", "emotion")])``: the processor

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.report.formatting import counted
 
 Status: TypeAlias = Literal["ok", "fails", "not_recomputed"]
@@ -78,8 +79,7 @@ class Verification:
         if not failing:
             return f"verified: {rest} hold{unknown}; nothing fails"
         rest = f"{rest} hold{unknown}"
-        more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
-        return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
+        return f"FAILS: {listed(failing, _NAMED)}; {rest}"
 
 
 def ok(part: str) -> Check:

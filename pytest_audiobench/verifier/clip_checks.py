@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +27,7 @@ _AT_ONCE = 4_096
 class Folders:
     """The folders in which audio lies on this machine, by the names that runs know them by; bundled audio is here.
 
-    Files of other names are looked for in ``others``, and in folders of these names within them.
+    Files of other names are looked for in ``others``, and in folders within them that have the name, or a list of it.
     """
 
     def __init__(self, folders: Mapping[str, Path], others: Sequence[Path] = ()) -> None:
@@ -51,9 +52,11 @@ class Folders:
         name, _, path = source.partition(":")
         with suppress(ValueError):  # what a record says is not trusted to stay within a folder
             path, inner = relative_path(path), relative_path(name)
-            for folder in (place for other in self._others for place in (other / inner, other)):
-                if (folder / path).is_file():
-                    return FileSource(DataRoot(name, folder.resolve()), path)
+            for other in self._others:
+                lists = other.glob(f"*/{glob.escape(inner)}.*")
+                for folder in (other / inner, other, *sorted(each.parent for each in lists)):
+                    if (folder / path).is_file():
+                        return FileSource(DataRoot(name, folder.resolve()), path)
         raise LookupError(source)
 
 

@@ -292,8 +292,12 @@ def live_page(name: str, folder: Path) -> dict[str, Any]:
 def live_evals(folder: Path) -> list[dict[str, Any]]:
     """The evals that have ended, in the order of the collection."""
     rows = []
-    for path in sorted((folder / PARTS).glob("*.item.json")):
-        # A run that ends removes them while they are read.
+    # A run that ends removes the folder and its files while they are read.
+    try:
+        paths = sorted((folder / PARTS).glob("*.item.json"))
+    except OSError:
+        return []
+    for path in paths:
         try:
             rows.append(_live_eval(path, path.stat().st_mtime_ns))
         except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import sqlite3
 import subprocess
@@ -138,7 +139,8 @@ def test_a_file_is_not_remembered_while_it_is_young(tmp_path: Path) -> None:
     memory = tmp_path / "audio.sqlite"
     young, restored = wav(tmp_path / "young.wav"), wav(tmp_path / "restored.wav")
     os.utime(tmp_path / "restored.wav", ns=(OLD_NS, OLD_NS))
-    with AudioIndex(memory) as index:
+    assert inspect.signature(AudioIndex).parameters["settle_s"].default >= 1
+    with AudioIndex(memory, settle_s=3600) as index:
         facts_of(index, [young, restored])
         assert remembered(memory) == []
     with AudioIndex(memory, settle_s=0) as index:
@@ -201,8 +203,10 @@ def test_processes_share_one_memory_at_once(tmp_path: Path) -> None:
         wav(tmp_path / f"{number}.wav", level=number / 1000, duration_s=0.05)
     script = (
         "import sys; from pathlib import Path\n"
+        "from pytest_audiobench.audio import file_facts\n"
         "from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource\n"
         "from pytest_audiobench.audio.index import AudioIndex\n"
+        "file_facts._PATIENCE_S = 600.0\n"
         "folder = Path(sys.argv[1]); root = DataRoot('mine', folder)\n"
         "clips = [Clip(FileSource(root, f'{number}.wav')) for number in range(400)]\n"
         "with AudioIndex(folder / 'audio.sqlite', settle_s=0) as index:\n"

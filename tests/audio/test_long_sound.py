@@ -206,6 +206,7 @@ def test_small_files_of_much_sound_take_little_memory_on_all_threads(tmp_path: P
 
 
 @needs_proc
+@pytest.mark.slow
 def test_sounds_that_are_edited_in_memory_share_one_budget(tmp_path: Path) -> None:
     """Each takes more than the budget: together they would be four times as much."""
     soundfile.write(tmp_path / "zeros.flac", np.tile(np.float32([0.5, -0.5]), 10_000_000), 16_000)

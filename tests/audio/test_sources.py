@@ -142,7 +142,7 @@ def test_a_file_that_changes_is_read_again_however_its_times_are_set(tmp_path: P
 def test_a_file_that_changed_just_now_is_not_remembered(
     tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_samples, "SETTLE_S", 10.0)
+    monkeypatch.setattr(source_samples, "SETTLE_S", 3600.0)
     soundfile.write(tmp_path / "a.wav", hiss(), RATE_HZ)
     clip = clip_of(tmp_path / "a.wav")
     mixed = combining.mixture([clip, clip], [0, 0])

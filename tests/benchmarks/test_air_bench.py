@@ -258,7 +258,7 @@ def test_verdicts_that_cannot_be_had_or_read_are_counted_and_never_zero(run):
     record, output = run("talkative", "-k", "test_sound", "--ab-judge=judge:talkative")
     (item,) = record["items"]
     assert value(item, "air-bench-chat", "judge_score") is None
-    assert "40 of 40 verdicts of air-bench-chat@talkative could not be read" in output
+    assert "40 of 40 verdicts of air-bench-chat@talkative could not be parsed" in output
 
 
 def test_beside_published_ratings_stands_no_value_where_no_verdict_could_be_read(run):
@@ -300,6 +300,7 @@ CHECKPOINT = Path(__file__).parents[2].parent / "shared" / "data" / "checkpoints
 
 
 @pytest.mark.skipif(not CHECKPOINT.is_dir(), reason=f"needs the trained checkpoint in {CHECKPOINT}")
+@pytest.mark.slow
 def test_a_real_checkpoint_that_cannot_judge_has_all_its_verdicts_counted_and_none_scored(whole, forks_with_torch):
     for name, scorers, evals in (("chat", [], "test_music"), ("align", ["--ab-scorer=align"], "Music_AQA")):
         options = [f"--ab-judge=small=hf:{CHECKPOINT},device=cpu", f"--ab-run=real-{name}", "--ab-limit=4", *scorers]

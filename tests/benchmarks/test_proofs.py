@@ -231,7 +231,13 @@ def recorded_rows(folder):
     return source, rows
 
 
-@pytest.mark.parametrize("name", miniatures())
+LONG = {"air_bench", "air_bench_chat-music"}
+"""Of many thousand answers, or through a judge; tests/benchmarks/test_air_bench.py has shorter ones."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in miniatures()]
+)
 def test_a_miniature_is_read_asked_and_scored(name, run_with):
     folder, data, output = run_with(name)
     miniature, (_, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]

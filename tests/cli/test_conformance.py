@@ -36,6 +36,7 @@ def scenes(*cases):
 
 
 @pytest.mark.skipif(not (SHARED / "conformance").is_dir(), reason="the cases are not on this machine (../shared)")
+@pytest.mark.slow
 def test_every_published_case_is_compared_and_none_fails(capsys):
     code = main(["conformance", str(SHARED / "conformance")])
     out = capsys.readouterr().out

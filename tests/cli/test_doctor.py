@@ -114,7 +114,7 @@ def test_missing_audio_of_a_list_is_counted_and_the_first_is_named(tmp_path, mon
     assert facts_of(capsys, "pytest", "few.audiobench.toml").keys() == {("1 eval, of baseline:listener", "all")}
     (tmp_path / "few.csv").write_text("audio,answer\n0.wav,cat\n1.wav,dog\n2.wav,Dog\n")
     note = facts_of(capsys, "pytest", "few.audiobench.toml")["1 eval, of baseline:listener", "note"]
-    assert "few: 'Dog' and 'dog' differ only in case or white space and count as two labels" in str(note)
+    assert "few: 'Dog' and 'dog' differ only in case or white space and are offered as two labels" in str(note)
 
 
 def test_a_password_in_a_model_s_address_is_not_repeated(capsys):

@@ -165,6 +165,19 @@ def test_columns_of_ones_own_are_taken_by_their_usual_names(here, capsys):
     assert "has no column 'day'; it has file, Mood, Actor, take" in refused
 
 
+def test_the_only_column_that_is_neither_numbers_nor_a_speaker_is_the_answer(here, capsys):
+    sounds(*(f"own/{number}.wav" for number in range(8)))
+    rows = [f"{number}.wav,{('one', 'two')[number % 2]},s{number % 3},{number}" for number in range(8)]
+    Path("own/list.csv").write_text("\n".join(["path,digit,speaker,take", *rows]) + "\n")
+    said = init(capsys, "own")
+    assert "digit: the only column of words that is no speaker or the like" in said
+    assert (written("own")["answer"], written("own")["cluster"]) == ("digit", "speaker")
+    assert "3 of them, whose clips are alike; no comparison is tested with fewer than 10" in " ".join(said.split())
+    Path("own/list.csv").write_text("\n".join(["path,speaker,take,word,tone", "0.wav,s,1,one,low"]) + "\n")
+    Path("own.audiobench.toml").unlink()
+    assert "such as audiobench init own --answer word" in init(capsys, "own", code=4)
+
+
 def test_what_it_took_can_be_corrected(here, capsys):
     sounds("a.wav", "b.wav")
     Path("own.tsv").write_text("wav\tother\tlabel\tnote\na.wav\tb.wav\tx\tA dog barks\nb.wav\ta.wav\ty\tRain\n")
@@ -217,10 +230,10 @@ def test_missing_files_unnamed_files_and_rare_spellings_are_listed_until_they_ar
     rows = "".join(f"{number}.wav,{('dog', 'cat', 'Dog', 'cat', 'dog')[number % 5]}\n" for number in range(8))
     Path("own/labels.csv").write_text(f"file,label\n{rows.replace('6.wav', '66.wav').replace('0.wav', '00.wav')}")
     said = " ".join(init(capsys, "own").split())
-    assert "lines 2 and 8 name no file, such as labels:00.wav" in said
+    assert "lines 2 and 8 name no file, such as 00.wav" in said
     assert "0.wav, 6.wav, 8.wav are in the folder and in no row" in said
     assert "3 different answers of 8 clips" in said
-    assert "labels 'dog' and 'Dog' differ only in case or white space and count as two labels" in said
+    assert "labels 'dog' and 'Dog' differ only in case or white space and are offered as two labels" in said
     assert "the rarer way: line 4 (Dog), 9 (Dog)" in said
     declared = Path("own.audiobench.toml").read_text()
     assert 'protocol = "classification"  # or "multiple_choice"' in declared

@@ -171,10 +171,21 @@ def test_wrong_answers_under_a_perturbation_are_listed_as_option_and_text(inspec
     assert code == 0
     lines = [re.split(r"  +", line.strip()) for line in out.splitlines()]
     assert lines[1] in (
-        ["calls/beside[white-10dB]", "siren", "B rain", "siren"],
-        ["calls/beside[white-10dB]", "rain", "A siren", "rain"],
+        ["siren", "A siren", "B rain"],
+        ["rain", "B rain", "A siren"],
     )
-    assert ["1 wrong of 2 answers"] in lines
+    assert ["1 wrong of 2 answers of calls/beside[white-10dB]"] in lines
+
+
+def test_a_file_is_found_in_the_folder_that_has_the_list_of_its_name(tmp_path):
+    for folder, name in (("another", "rows.csv"), ("calls", "labels.csv")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).touch()
+        (tmp_path / folder / "a.wav").touch()
+    found = Folders({}, [tmp_path]).file("labels:a.wav")
+    assert found.root.folder == tmp_path / "calls"
+    with pytest.raises(LookupError):
+        Folders({}, [tmp_path]).file("[a-z]*:a.wav")
 
 
 def test_a_path_that_leads_out_of_the_folders_is_no_file_of_a_run(tmp_path):
@@ -216,8 +227,13 @@ def test_the_baselines_answer_stands_beside_and_the_last_line_is_a_command(made,
     capsys.readouterr()
     assert main(["inspect", "next"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"eval +id +answer +baseline +reference", out)
+    assert re.search(r"eval +id +reference +baseline +answer", out)
     assert max(map(len, out.splitlines())) <= 80
     command = shlex.split(out.splitlines()[-1].removeprefix("see one: "))
     assert main(command[1:]) == 0
-    assert "  baseline   " in capsys.readouterr().out
+    shown = capsys.readouterr().out.splitlines()
+    labels = [line[2:13].strip() for line in shown[1:]]
+    # The stage is called answer, too.
+    order = ["question", "options", "reference", "answer", "asked", "answer", "read", "baseline", "played", "file"]
+    assert [label for label in labels if label in order] == order
+    assert f"  file       {Path('tone.wav')}" in shown

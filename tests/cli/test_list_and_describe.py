@@ -1,5 +1,6 @@
 """audiobench list and describe: what there is, in 80 columns."""
 
+import importlib.util
 import json
 import re
 import sys
@@ -11,11 +12,12 @@ import soundfile
 from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.catalogue import LOADERS
 from pytest_audiobench.datasets.perturbations.catalogue import GROUPS, PERTURBATION_CATALOGUE
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import names
 from pytest_audiobench.models.hf.families import FAMILIES as CHECKPOINTS
 from pytest_audiobench.models.registry import KINDS
 from pytest_audiobench.models.spec import presets
-from pytest_audiobench.protocols.catalogue import FAMILIES
+from pytest_audiobench.protocols.catalogue import FAMILIES, protocol
 
 ESC50 = "filename,fold,target,category,esc10,src_file,take"
 
@@ -234,3 +236,13 @@ def test_runs_are_listed_with_what_their_records_say(printed, tmp_path):
     assert [line.split()[0] for line in printed("list", "runs").splitlines()] == ["name", "broken"]
     (tmp_path / "reports").rename(tmp_path / "elsewhere")
     assert "audiobench view FOLDER" in printed("list", "runs", code=4)
+
+
+def test_all_is_listed_and_described_where_no_extra_is_installed(capsys, monkeypatch):
+    found = importlib.util.find_spec
+    absent = ("wordllama", "onnxruntime", "tokenizers", "meeteval", "sacrebleu", "nltk")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *of: None if name in absent else found(name, *of))
+    for words in (["list", "scorers"], ["list", "metrics"], ["describe", "soundscape"], ["describe", "lenient"]):
+        assert main(words) == 0, capsys.readouterr().err
+    with pytest.raises(UsageError, match="the scorer lenient cannot be used here"):
+        protocol("soundscape", "lenient")

@@ -106,7 +106,7 @@ def test_what_a_run_sent_is_shown_in_every_wording(prompts, tmp_path, forks):
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio"]
     done = forks.pytest([*quiet, "--ab-model=baseline:listener", "--ab-run=base"], tmp_path)
     assert done.returncode == 0, done.stdout
-    code, out, _ = prompts("show", "calls/pair", "--run", "base")
+    code, out, _ = prompts("show", "pair", "--run", "base")
     assert code == 0
     assert [line for line in out.splitlines() if line.startswith("calls/")] == [
         "calls/pair, stage answer",
@@ -119,6 +119,6 @@ def test_what_a_run_sent_is_shown_in_every_wording(prompts, tmp_path, forks):
     assert {row["eval"] for row in rows} == {"calls/pair", "calls/digits"}
     first = next(row for row in rows if row["sample"] == sent["sample_id"] and row["stage"] == sent["stage"])
     assert first["text"] == f"<audio 1>\n{sent['prompt'][0][1][1]}"
-    code, _, err = prompts("show", "calls/nothing", "--run", "base")
+    code, _, err = prompts("show", "nothing", "--run", "base")
     assert code == 4
-    assert "has no eval 'calls/nothing'" in err
+    assert err == "audiobench: no eval of reports/base matches 'nothing'; there are pair, digits\n"

@@ -37,7 +37,7 @@ def test_the_best_is_bold_where_the_difference_is_shown(lab, audiobench):
     assert re.search(r"\| \*\*100\.0\*\* \(9\d\.\d to 100\.0\) +\|$", line)
     assert "**" not in out.replace("**100.0**", "")
     assert "animals/all: accuracy (%) ↑, n = 40" in out
-    assert "by the paired test of audiobench compare, at 0.025 (0.05 shared by 2 comparisons);" in out
+    assert "by the paired test of audiobench compare, at 0.025 (0.05 shared by 2 comparisons: of the table);" in out
     assert "- letters: mcq:letters" in out
 
 
@@ -68,7 +68,7 @@ def test_what_is_not_comparable_is_marked_and_takes_no_part(lab, audiobench):
     _, out, _ = audiobench("table", "whole", "part", "other", "--rows", "benchmarks")
     assert re.search(r"\| 100\.0 \([\d.]+ to 100\.0\), n = \d+<sup>a</sup> \|", out)
     assert re.search(r"^- a: not comparable with the first of its benchmark: 30 samples", out, re.MULTILINE)
-    assert "0.025 (0.05 shared by 2 comparisons)" in out
+    assert "0.025 (0.05 shared by 2 comparisons: of the table)" in out
 
 
 def test_another_question_is_not_put_beside_the_first(lab, audiobench):

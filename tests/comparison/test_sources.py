@@ -153,12 +153,12 @@ def lost(record):
     record["items"][0]["outcome"] = "lost"
 
 
-def not_comparable(record):
-    verdict = {"status": "not_comparable", "threshold": "every sample asked", "value": None, "detail": "2 of 80 failed"}
+def incomplete(record):
+    verdict = {"status": "incomplete", "threshold": "every sample asked", "value": None, "detail": "2 of 80 failed"}
     record["items"][0]["verdicts"].append(verdict)
 
 
-HARM = [stopped, lost, not_comparable, lambda record: record.update(exit_status=2), lambda record: record.pop("limit")]
+HARM = [stopped, lost, incomplete, lambda record: record.update(exit_status=2), lambda record: record.pop("limit")]
 
 
 @pytest.mark.parametrize("harm", HARM)

@@ -1,6 +1,7 @@
 """One model over its runs: their order, the values, the drops."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,15 @@ def test_runs_are_ordered_by_step_not_by_name_or_time(training, audiobench):
     assert [one["value"] for one in found] == [0.25, 0.75, 0.95, 0.5]
     assert [one["is_best"] for one in found] == [False, False, True, False]
     assert [one["is_last"] for one in found] == [False, False, False, True]
+
+
+def test_runs_are_named_as_by_the_other_verbs(training, audiobench):
+    named = values(audiobench, "r200", "r100", "--reports", "reports")
+    assert named == values(audiobench, "reports/r100", "reports/r200")
+    assert [one["step"] for one in named] == [100, 200]
+    for checkpoint in ("r100", "r200"):
+        Path(checkpoint).mkdir()
+    assert named == values(audiobench, "r200", "r100")
 
 
 def test_each_run_is_held_against_the_one_before_and_the_last_against_the_best(training, audiobench):
@@ -228,12 +238,12 @@ def test_one_run_is_no_track(lab, audiobench):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "there is no folder nowhere"),
+        (["nowhere"], "there is no run and no folder nowhere"),
         (["."], ". holds no run"),
         (["reports", "--metric", "wer"], "no eval has the metric 'wer'; there is accuracy"),
         (["reports", "--eval", "x"], "matches 'x'"),
         (["reports", "--step", "("], "is not a regular expression"),
-        (["reports", "--model", "x"], "a track needs two finished runs"),
+        (["reports", "--model", "x"], "no model of reports matches 'x'; there are step-100"),
     ],
 )
 def test_a_mistake_is_one_sentence(training, audiobench, arguments, said):
@@ -258,7 +268,7 @@ def test_the_markdown_has_the_same_numbers(training, audiobench):
 
 
 def test_a_long_track_keeps_three_runs_at_a_time():
-    read = reader()
+    read = reader(())
     assert read.cache_info().maxsize == 3
 
 

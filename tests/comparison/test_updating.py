@@ -143,7 +143,7 @@ def stop(record):
     record["items"][0]["outcome"] = "lost"
     record["items"][1]["verdicts"].append(
         {
-            "status": "not_comparable",
+            "status": "incomplete",
             "threshold": "every sample asked",
             "value": None,
             "detail": "9 of 70 samples failed",
@@ -160,7 +160,7 @@ def test_a_run_that_is_not_whole_is_refused_with_what_it_lacks(said, reports):
         "it lacks:\n"
         "  stopped early: 3 evals were not run\n"
         "  calls/digits was lost with its worker\n"
-        "  calls/words is not comparable: 9 of 70 samples failed\n"
+        "  calls/words is incomplete: 9 of 70 samples failed\n"
     )
     assert not OUT.exists()
 

@@ -30,6 +30,7 @@ def cells(text, *begin):
 
 
 @needs_recorded
+@pytest.mark.slow
 def test_the_page_holds_the_table_that_the_outputs_give(printed):
     page = PAGE.read_text(encoding="utf-8")
     begin, end = "<!-- audiobench study table: begin -->\n", "<!-- audiobench study table: end -->"

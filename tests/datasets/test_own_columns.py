@@ -169,7 +169,7 @@ def test_a_later_row_that_lacks_a_named_column_is_told_its_name(refused):
 
 def test_a_header_of_a_million_names_is_refused_in_a_sentence_that_can_be_read(refused):
     message = refused(",".join(f"c{number}" for number in range(1_000_000)))
-    assert "'c19' and 999980 more); add it, or name the column that holds it" in message
+    assert "'c19' and 999,980 more); add it, or name the column that holds it" in message
     assert len(message) < 1_000
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, TransientError
 from pytest_audiobench.evaluation import batch_executor
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
+from pytest_audiobench.evaluation.batches_in_flight import BatchesInFlight, Time, _Flight
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Response
 
@@ -232,6 +234,17 @@ def test_the_seconds_of_batches_at_once_are_those_of_the_clock(executor_of, stor
     keys = [question(name).planned.key for name in NAMES]
     shares_s = [response.share_s for response in known_responses(store, keys).values()]
     assert sum(shares_s) == pytest.approx(executor.time.model_s)
+
+
+def test_batches_that_are_handed_in_in_another_order_than_they_ended_in_take_no_second_twice(executor_of):
+    """A thread may be held up between reading the clock and handing in its batch."""
+    spent = Time()
+    flights = BatchesInFlight(SimpleNamespace(in_flight=3, spec="test:late"), spent)
+    for ended_s in (1.0, 3.0, 2.0, 4.0):
+        flight = _Flight([question("q")], print)
+        flight.ended_s = ended_s
+        flights._counted(flight, [Response.of("x")])
+    assert spent.model_s == 4.0
 
 
 def test_a_model_that_says_nothing_of_it_is_asked_in_the_thread_of_whoever_asks(executor_of):

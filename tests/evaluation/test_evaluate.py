@@ -189,7 +189,7 @@ def test_warnings_say_what_a_reader_of_the_numbers_must_know(tmp_path: Path) -> 
     ]
     broken = warnings(samples(1), Speaker("\ud800A", name="broken"))
     assert broken[0] == "1 texts had invalid characters or were cut"
-    assert broken[1].startswith("alarm: 1 of 1 answers could not be read (1 unparsed)")
+    assert broken[1].startswith("alarm: 1 of 1 answers could not be parsed (1 unparsed)")
     assert warnings(samples(1, clips=(GONE,)), Speaker(listens=False, name="replay")) == [
         "the audio is not on this machine: the answers are scored without a clip's identity"
     ]

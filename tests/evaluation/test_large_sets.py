@@ -97,7 +97,9 @@ def peak_bytes(folder: Path, ending: str, kind: str, rows: int, model: str = "si
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc says what a process took")
-@pytest.mark.parametrize(("ending", "kind"), [("csv", "manifest"), ("jsonl", "declared")])
+@pytest.mark.parametrize(
+    ("ending", "kind"), [pytest.param("csv", "manifest", marks=pytest.mark.slow), ("jsonl", "declared")]
+)
 def test_a_sample_more_takes_little_memory_until_the_first_request(tmp_path, ending, kind):
     few, many = 10_000, 40_000
     growth = peak_bytes(tmp_path / "many", ending, kind, many) - peak_bytes(tmp_path / "few", ending, kind, few)
@@ -106,7 +108,7 @@ def test_a_sample_more_takes_little_memory_until_the_first_request(tmp_path, end
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc says what a process took")
 def test_an_answer_more_takes_little_memory_to_the_end_of_the_eval(tmp_path):
-    few, many = 6_000, 26_000
+    few, many = 3_000, 13_000
     peaks = [peak_bytes(tmp_path / str(rows), "jsonl", "manifest", rows, "speaking") for rows in (few, many)]
     assert (peaks[1] - peaks[0]) / (many - few) < MOST_BYTES_AN_ANSWER
 

@@ -228,8 +228,8 @@ def test_notes_say_what_the_data_set_says_and_how_many_samples_are_in_doubt():
 def test_labels_that_differ_only_in_case_or_white_space_are_named_once():
     own = samples(3, choices=("Angry", "sad song", "angry", "sad  song", "calm"), reference="calm")
     assert slice_of(own).notes == [
-        "'Angry' and 'angry' differ only in case or white space and count as two labels, and 1 more so: write them in "
-        "one way"
+        "'Angry' and 'angry' differ only in case or white space and are offered as two labels, and 1 more so: "
+        "write them in one way"
     ]
     assert slice_of(samples(3, choices=("Angry", "sad", "calm"), reference="calm")).notes == []
 

@@ -263,6 +263,7 @@ def test_a_run_starts_the_proxy_and_asks_through_it(upstream, run_evals, monkeyp
     ]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_behind_transformers_serve_answers_through_the_proxy(served, ask, monkeypatch, tmp_path):
     for library in ("torch", "transformers", "fastapi", "uvicorn", "multipart"):
         pytest.importorskip(library, reason=f"`transformers serve` needs {library}")

@@ -134,7 +134,7 @@ class GitLab(Machines):
         return status
 
 
-@pytest.mark.parametrize("service", [GitHub, GitLab])
+@pytest.mark.parametrize("service", [GitHub, pytest.param(GitLab, marks=pytest.mark.slow)])
 def test_the_jobs_of_a_matrix_are_judged_as_one_run(service, tmp_path):
     machines = service(tmp_path)
     for shard in (1, 2):
@@ -189,13 +189,13 @@ def test_a_task_that_was_cancelled_is_missed_and_asked_by_an_array_of_its_own(cl
     slow.write_text(SLOW)
     command = (SLURM / "shards.sh", "3", "evals", "--ab-model=slow:listener", "-p", "no:cacheprovider")
     array, merge = re.findall(r"job (\d+)", cluster.call(*command))
-    cluster.until(lambda: (cluster.evals / "asked").exists())
+    cluster.until(lambda: (cluster.evals / "held").exists())
     cluster.call("scancel", f"{array}_2")
     assert cluster.wait(f"{array}_2") != 0
     assert "shard 2 was stopped: what it was answered is kept" in cluster.log(f"{array}_2")
     assert cluster.wait(merge) == 6
     assert "shard 2 of 3" in cluster.log(merge)
-    slow.write_text(SLOW.replace("sleep(0.2)", "sleep(0)"))
+    slow.write_text(SLOW.replace("HOLDS = True", "HOLDS = False"))
     cluster.call("sbatch", "--parsable", "--array=2", *command, AB_ARRAY=array)
     again = cluster.call("sbatch", "--parsable", *command, AB_ARRAY=array, AB_MERGE="yes").strip()
     cluster.until(lambda: cluster.file(f"{int(again) - 1}_2", "state") == "COMPLETED")
@@ -204,23 +204,51 @@ def test_a_task_that_was_cancelled_is_missed_and_asked_by_an_array_of_its_own(cl
     assert cluster.wait(last) == 0, cluster.log(last)
 
 
-SLOW = """
+def test_a_task_that_was_cancelled_before_pytest_made_its_store_is_missed(cluster):
+    (cluster.evals / "conftest.py").write_text(EARLY)
+    command = (SLURM / "shards.sh", "2", "evals", "--ab-model=baseline:listener", "-p", "no:cacheprovider")
+    array, merge = re.findall(r"job (\d+)", cluster.call(*command))
+    cluster.until(lambda: (cluster.evals / "imported").exists())
+    cluster.call("scancel", f"{array}_2")
+    assert cluster.wait(merge) == 6, cluster.log(merge)
+    assert "shard 2 of 2" in cluster.log(merge)
+
+
+EARLY = """
+import sys
 import time
+from pathlib import Path
+
+if "--ab-shard=2/2" in sys.argv:
+    Path("imported").touch()
+    time.sleep(600)
+"""
+SLOW = """
+import os
+import time
+from dataclasses import replace
 from pathlib import Path
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
 
+HOLDS = True
+
 class Slow:
+    batches = 0
+
     def __init__(self, target, options):
         self._model = make(parse_spec(f"baseline:{target}"))
         self.spec = f"slow:{target}"
+        self.limits = replace(self._model.limits, max_batch=8)
 
     def __getattr__(self, name):
         return getattr(self._model, name)
 
     def ask(self, batch):
-        Path("asked").touch()
-        time.sleep(0.2)
+        Slow.batches += 1
+        if HOLDS and Slow.batches > 1 and os.environ["SLURM_ARRAY_TASK_ID"] == "2":
+            Path("held").touch()
+            time.sleep(600)  # until it is cancelled, with its first batch in its store
         return self._model.ask(batch)
 
 def pytest_audiobench_register(registration):

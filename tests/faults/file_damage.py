@@ -198,7 +198,7 @@ def _done(*arguments: str) -> bool:
     code, said = _command(*arguments)
     if code not in (0, 1, 4, 6) or "Traceback" in said:
         raise _Raw(f"exit {code}: {said[-300:]}")
-    if code and not re.search(r"audiobench: |wrong: |FAILS: |regressed|not comparable", said):
+    if code and not re.search(r"audiobench: |wrong: |FAILS: |regressed|not comparable|incomplete", said):
         raise _Raw(f"exit {code} without a sentence: {said[-300:]}")
     return code == 0
 

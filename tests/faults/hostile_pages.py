@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from pytest_audiobench.records.lines import LINE_FILES, AudioRow, OutputRow, PredictionRow
 from pytest_audiobench.records.reading import read_lines
+from tests.browser import CHROMIUM, FLAGS
 
-from ..report.conftest import CHROMIUM, FLAGS, Opened, Runs
+from ..report.conftest import Opened, Runs
 from .tally import Tally
 
 NAME = "browser"

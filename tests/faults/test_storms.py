@@ -36,11 +36,12 @@ def asks():
         )
 
 
-def model_at(kind, url):
+def model_at(kind, url, is_calm):
+    timeout_s, patience_s = ("60", "30") if is_calm else ("4", "1")
     if kind == "openai":
-        options = {"base_url": f"{url}/v1", "timeout_s": "4", "patience_s": "1", "probe": "no", "concurrency": "3"}
-        return OpenAIModel("tiny", options)
-    return PredictionsModel(url, {"timeout_s": "4", "retry_s": "1", "batch": "2"})
+        times = {"timeout_s": timeout_s, "patience_s": patience_s}
+        return OpenAIModel("tiny", {"base_url": f"{url}/v1", **times, "probe": "no", "concurrency": "3"})
+    return PredictionsModel(url, {"timeout_s": timeout_s, "retry_s": patience_s, "batch": "2"})
 
 
 def trouble(kind, seed, megabytes):
@@ -49,7 +50,7 @@ def trouble(kind, seed, megabytes):
     answers, wanted = {}, list(asks())
     try:
         for _ in range(2):
-            model = model_at(kind, storm.url)
+            model = model_at(kind, storm.url, storm.calm)
             try:
                 missing = [ask for ask in wanted if ask.request.sample_id not in answers]
                 for ask, response in zip(missing, model.ask(missing), strict=True):

@@ -256,9 +256,10 @@ def test_a_killed_fetch_is_taken_up_and_nothing_half_is_taken_for_whole(files, d
     files.asked.clear()
     assert audiobench("fetch", name)[0] == 0
     assert fetched(root) == {"a.bin": content, "test.csv": ROWS}
-    assert [wanted is not None for method, path, wanted in files.asked if (method, path) == ("GET", "/slow/a.bin")] == [
-        True
-    ]
+    # Of the killed one a last request may come late.
+    ranges = [wanted for method, path, wanted in files.asked if (method, path) == ("GET", "/slow/a.bin")]
+    assert ranges
+    assert None not in ranges
 
 
 class Stalling:

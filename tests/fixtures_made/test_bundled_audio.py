@@ -141,12 +141,14 @@ def test_no_two_clips_are_the_same():
 
 
 @needs_espeak
+@pytest.mark.slow
 def test_the_scripts_make_the_same_bytes_again():
     done = make_audio("check")
     assert done.returncode == 0, done.stderr
 
 
 @needs_espeak
+@pytest.mark.slow
 def test_train_and_test_share_no_recording_voice_or_rate(train_split):
     def spoken(folder):
         return [item["metadata"] for item in items_of("digits", folder)]

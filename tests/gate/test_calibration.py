@@ -150,3 +150,9 @@ def test_a_table_of_figures_that_cannot_be_read_is_refused_with_its_line(tmp_pat
     file.write_text(text)
     with pytest.raises(UsageError, match=mistake):
         figures_in_table(file, "*")
+
+
+def test_figures_of_an_eval_that_is_not_there_are_refused():
+    assert figures_in_table(MMSU, "MMS").figures == figures_in_table(MMSU, "*").figures
+    with pytest.raises(UsageError, match="matches 'mmsv'; did you mean 'mmsu'"):
+        figures_in_table(MMSU, "mmsv")

@@ -25,7 +25,7 @@ def test_every_number_stands_with_its_perturbations_beside_what_was_required():
         Verdict("pass", "accuracy[scorer=mmau-string] >= 0.4", 0.6, "0.600"),
         Verdict("pass", "latency <= 2", 1.5, "1.500"),
         Verdict("fail", "accuracy[hop=mutli] >= 0.3", None, "there is no accuracy[hop=mutli]"),
-        Verdict("not_comparable", "wer <= 0.1", None, "3 of 30 samples could not be asked"),
+        Verdict("incomplete", "wer <= 0.1", None, "3 of 30 samples could not be asked"),
     ]
     assert failure_table([ACCURACY, COVERAGE, MULTI, STRING, LATENCY], verdicts).splitlines() == [
         "metric     value        interval   n  parse rate  threshold     verdict",
@@ -37,7 +37,7 @@ def test_every_number_stands_with_its_perturbations_beside_what_was_required():
         "latency    1.5 s                   1              <= 2          pass",
         "accuracy[hop=mutli]",
         "               –                                  >= 0.3        fail",
-        "wer            –                                  <= 0.1        not comparable",
+        "wer            –                                  <= 0.1        incomplete",
         "accuracy[hop=mutli] >= 0.3: there is no accuracy[hop=mutli]",
         "wer <= 0.1: 3 of 30 samples could not be asked",
     ]
@@ -88,7 +88,7 @@ texts = st.text(max_size=60)
 
 @given(
     st.lists(st.tuples(texts, texts, st.none() | st.floats(allow_nan=False, allow_infinity=False)), max_size=5),
-    st.lists(st.tuples(st.sampled_from(["pass", "fail", "not_comparable"]), texts, texts), max_size=5),
+    st.lists(st.tuples(st.sampled_from(["pass", "fail", "incomplete"]), texts, texts), max_size=5),
 )
 def test_no_line_is_wider_than_the_terminal_or_moves_the_cursor(metrics, verdicts):
     records = [

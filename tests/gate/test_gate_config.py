@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.config import Rules, find_rules, read_rules
+from pytest_audiobench.gate.config import Rules, chosen, find_rules, read_rules
 
 GOOD = """
 [[threshold]]
@@ -43,6 +43,38 @@ def test_rules_are_chosen_by_eval_and_model_and_all_that_match_hold(write):
     assert required(rules, "sakura[animal-single]", "af3") == first
     assert required(rules, "sakura[animal-multi]", "qwen2") == first
     assert required(rules, "mmau", "qwen2") == []
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ("*", {"calls/one", "calls/one[noisy]", "calls/two", "Songs"}),
+        ("", {"calls/one", "calls/one[noisy]", "calls/two", "Songs"}),
+        ("one", {"calls/one", "calls/one[noisy]"}),
+        ("song", {"Songs"}),
+        ("calls/one", {"calls/one"}),
+        ("*one", {"calls/one"}),
+        ("*/t?o", {"calls/two"}),
+        (["[noisy]", "two"], {"calls/one[noisy]", "calls/two"}),
+    ],
+)
+def test_a_part_of_a_name_chooses_and_a_whole_name_itself_alone(patterns, expected):
+    assert chosen(patterns, ["calls/one", "calls/one[noisy]", "calls/two", "Songs"], "eval of r") == expected
+
+
+@pytest.mark.parametrize(
+    ("patterns", "said"),
+    [
+        ("tow", "no eval of r matches 'tow'; did you mean 'two'?"),
+        (["one", "calls/tow"], "no eval of r matches 'calls/tow'; did you mean 'calls/two' or 'calls/one'?"),
+        ("one*", "no eval of r matches 'one*'; did you mean 'one'?"),
+        ("birds", "no eval of r matches 'birds'; there are one, two"),
+    ],
+)
+def test_what_chooses_nothing_is_refused_with_the_names_that_there_are(patterns, said):
+    with pytest.raises(UsageError) as refused:
+        chosen(patterns, ["calls/one", "calls/two"], "eval of r")
+    assert str(refused.value) == said
 
 
 def test_a_rule_knows_its_place(write):

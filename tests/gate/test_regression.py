@@ -13,7 +13,7 @@ from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
-from pytest_audiobench.gate.regression_text import improvement_text, line_text
+from pytest_audiobench.gate.regression_text import line_text, verdict_text
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, NoiseMeasurement, NoiseRecord, ScorerRecord
 
 SIGNATURE = "mcq:letters|v:1"
@@ -71,7 +71,7 @@ def test_a_drop_beyond_the_margin_regresses():
     assert found.drop == pytest.approx(0.2)
     assert found.p <= 0.05
     assert found.bound > 0.2 - 0.01
-    assert found.detail.startswith("20.0 pp worse: p < 0.0001 for a drop of at most 1.0 pp, below 0.05")
+    assert found.detail.startswith("20.0 pp worse: p < 0.0001 for a drop of at most 1.0 pp, significant below 0.05")
 
 
 def test_a_small_bound_passes_and_says_what_would_have_been_seen():
@@ -86,6 +86,8 @@ def test_what_is_neither_is_inconclusive():
     found = held(GOOD, flipped(6, 2))
     assert found.status == "inconclusive"
     assert found.detail.startswith("up to ")
+    assert " worse is possible (one-sided 95 % bound), and p = " in found.detail
+    assert found.detail.endswith(" would be seen four times in five (by the flips measured between the two runs)")
 
 
 def test_more_lines_make_a_regression_harder_and_a_pass_no_easier():
@@ -94,6 +96,7 @@ def test_more_lines_make_a_regression_harder_and_a_pass_no_easier():
     assert (alone.status, among.status) == ("regressed", "inconclusive")
     assert (alone.p, alone.bound) == (among.p, among.bound)
     assert "5e-05 (0.05 shared by 1,000 comparisons)" in among.detail
+    assert among.detail.endswith("(by the flips measured between the two runs, 1,000 comparisons)")
     easy = held(GOOD, flipped(2, 2), Line(margin="5pp"), Terms(lines=1000))
     assert easy.status == "pass"
 
@@ -294,7 +297,13 @@ def test_a_gain_beyond_chance_is_an_improvement_which_is_a_pass():
     found = held(flipped(60), GOOD)
     assert (found.status, found.verdict) == ("pass", "improved")
     assert found.p_better == held(GOOD, flipped(60), Line(margin="0")).p == found.q_better
-    assert improvement_text(found) == "20.0 pp better: p < 0.0001 (one-sided)"
+    assert verdict_text(found) == "20.0 pp better: p < 0.0001, significant below 0.05"
+    assert found.detail == "not worse at all (one-sided 95 % bound)"
+
+
+def test_what_is_known_beside_an_improvement_is_said_behind_its_test():
+    found = structs.replace(held(flipped(60), GOOD), detail="not worse at all; answers are 20 % shorter; see them")
+    assert verdict_text(found).endswith("significant below 0.05; answers are 20 % shorter; see them")
 
 
 def test_a_gain_that_chance_may_give_and_unchanged_answers_are_no_improvement():
@@ -312,7 +321,7 @@ def test_an_improvement_is_held_to_all_lines_of_the_run():
     (item,) = with_adjusted_p_values([item_with(*several)], 3)
     # Beside a clear one the other has to stand against two lines, no longer three.
     assert item.regressions[1].q_better == pytest.approx(2 * several[1].p_better)
-    assert improvement_text(item.regressions[1]).endswith(" (one-sided, 3 comparisons)")
+    assert verdict_text(item.regressions[1]).endswith(" (3 comparisons), significant below 0.05")
 
 
 def test_the_improvement_of_one_line_makes_up_for_no_regression():

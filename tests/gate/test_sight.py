@@ -10,8 +10,9 @@ import pytest
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.comparable_samples import ComparableSample
 from pytest_audiobench.gate.power import PowerQuery, power_of
-from pytest_audiobench.gate.sight import sight_lines, sight_of
+from pytest_audiobench.gate.sight import sight_of
 from pytest_audiobench.gate.thresholds import Line, Terms
+from pytest_audiobench.plugin.run_plan import sight_lines
 from pytest_audiobench.records.run import NoiseRecord
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.paired import ratio_drop
@@ -51,7 +52,10 @@ def test_the_loss_of_right_answers_is_the_one_that_the_test_sees_four_times_in_f
     found = sight_of(answers(200), Line("accuracy"), TERMS)
     question = Question(0.01, 0.05, 0.05 / 20)
     assert flips_power(200, found.loss, 0.02, question) == pytest.approx(0.8, abs=0.02)
-    assert str(found) == (f"tones: n = 200, a loss of accuracy under {100 * found.loss:.1f} pp is likely inconclusive")
+    assert sight_lines([found]) == [
+        "smallest drop called regressed four times in five, with flips assumed:",
+        f"  {100 * found.loss:.1f} pp in tones",
+    ]
 
 
 def test_the_loss_of_word_errors_is_seen_in_most_runs_and_half_of_it_seldom():
@@ -104,13 +108,15 @@ def test_more_samples_see_smaller_losses_and_more_lines_and_clusters_larger_ones
 
 def test_a_noise_floor_that_is_known_stands_for_the_assumed_flips():
     noisy = answers(300, noise=NoiseRecord(0.8, 0.1, 0.85, measured=[]))
-    assert sight_of(noisy, Line("accuracy"), TERMS).loss > sight_of(answers(300), Line("accuracy"), TERMS).loss
+    found = sight_of(noisy, Line("accuracy"), TERMS)
+    assert found.loss > sight_of(answers(300), Line("accuracy"), TERMS).loss
+    assert sight_lines([found])[0].endswith(", by the model's noise floor:")
 
 
 def test_too_few_answers_see_no_loss_and_say_so():
     found = sight_of(answers(5), Line("accuracy"), TERMS)
     assert math.isinf(found.loss)
-    assert str(found) == "tones: n = 5, too few to call any loss of accuracy a regression"
+    assert sight_lines([found]) == ["too few samples to call any drop regressed: 1 eval"]
 
 
 def test_nothing_is_said_of_what_is_not_known_ahead():
@@ -119,11 +125,13 @@ def test_nothing_is_said_of_what_is_not_known_ahead():
     assert sight_of(answers(50), Line("bleu", (), "1pp"), TERMS) is None
 
 
-def test_a_few_evals_have_a_line_each_and_many_one_together():
-    sights = [sight_of(answers(count, eval_=f"set{count}"), Line("accuracy"), TERMS) for count in range(100, 1600, 250)]
-    assert [line.split(":")[0] for line in sight_lines(sights[:2])] == ["to be seen in set350", "to be seen in set100"]
-    (line,) = sight_lines(sights)
-    assert line.startswith("to be seen in 6 evals: a loss under ")
-    assert "(set1350, n = 1350) to " in line
-    assert "(set100, n = 100)" in line
+@pytest.mark.parametrize("prefix", ["set", "a suite with a name that fills a line by itself/" * 2])
+def test_however_many_evals_there_are_two_lines_have_the_least_and_the_largest_drop(prefix):
+    counts = (5, *range(100, 1600, 250))
+    sights = [sight_of(answers(count, eval_=f"{prefix}{count}"), Line("accuracy"), TERMS) for count in counts]
+    _, line = lines = sight_lines(sights)
+    assert max(map(len, lines)) <= 80
+    least, _, largest = line.partition(" to ")
+    assert (least.split()[1:3], least[-4:]) == (["pp", "in"], "1350")
+    assert largest.endswith("100; too few samples in 1 eval")
     assert sight_lines([]) == []

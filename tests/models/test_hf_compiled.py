@@ -51,7 +51,7 @@ def _task(family):
     return "transcription" if family == "whisper" else "open"
 
 
-@pytest.mark.parametrize("family", ["qwen2_audio", "whisper"])
+@pytest.mark.parametrize("family", [pytest.param("qwen2_audio", marks=pytest.mark.slow), "whisper"])
 def test_greedy_answers_are_those_of_the_plain_way_whatever_was_asked_before(folder_of, questions, traced, family):
     asks, folder = questions(_task(family)), folder_of(family)
     plain, compiled = HfModel(folder, {"device": "cpu"}), HfModel(folder, {"device": "cpu", "compile": "yes"})
@@ -93,6 +93,7 @@ def test_what_writes_no_answer_step_by_step_is_refused_before_it_is_loaded(built
         HfModel("anywhere", {"compile": "perhaps"})
 
 
+@pytest.mark.slow
 def test_without_a_compiler_it_says_what_is_missing(tiny_checkpoint, questions, monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
     inductor = importlib.import_module("torch._inductor.config")

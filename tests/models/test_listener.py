@@ -74,6 +74,7 @@ def test_it_transcribes_the_bundled_vocabulary(listener, asks):
     assert jiwer.wer([answer for _, answer in asked], texts) <= 0.3
 
 
+@pytest.mark.slow
 def test_a_transcript_does_not_depend_on_what_was_heard_before(listener, asks):
     """The recogniser's front end keeps a state; of all 70 clips only a few ever showed it."""
     pytest.importorskip("pocketsphinx")

@@ -93,7 +93,7 @@ def test_what_may_pass_is_tried_again_and_nothing_is_asked_twice(stranger, http_
 def test_a_storm_of_429_is_sat_out(stranger, http_model, tone_asks):
     server, asks = stranger(), tone_asks(10)
     server.faults += [said(429, Retry_After="0")] * 40
-    assert texts(http_model(server, concurrency="3").ask(asks)) == tones(10)
+    assert texts(http_model(server, concurrency="3", retry_s="60").ask(asks)) == tones(10)
     assert asked_once(server, asks)
 
 
@@ -182,13 +182,13 @@ def test_a_server_that_hangs_on_a_long_body_gets_shorter_ones(stranger, http_mod
         if len(asked["requests"]) < 3:
             handler.reply(asked)
         else:
-            time.sleep(1.5)
+            time.sleep(4)
             handler.close_connection = True
 
     server, asks = stranger(), tone_asks(10)
     server.faults += [hang] * 20
     # As by default, one exchange may take as long as all further tries together.
-    assert texts(http_model(server, timeout_s="1", retry_s="1").ask(asks)) == tones(10)
+    assert texts(http_model(server, timeout_s="3", retry_s="3").ask(asks)) == tones(10)
     assert asked_once(server, asks)
 
 

@@ -154,6 +154,17 @@ def test_a_name_that_is_nearly_a_presets_is_said_with_it():
     assert "did you mean" not in str(refused.value)
 
 
+def test_a_folder_without_a_kind_is_said_as_a_checkpoint_and_nothing_else_is(tmp_path):
+    for alias in ("", "step-1="):
+        with pytest.raises(UsageError, match="names no model") as refused:
+            parse_spec(f"{alias}{tmp_path}")
+        assert str(refused.value).endswith(f"; did you mean '{alias}hf:{tmp_path}'?")
+    for text in ("", "step-1=", "a" * 5000, "a\0b"):
+        with pytest.raises(UsageError, match="names no model") as refused:
+            parse_spec(text)
+        assert "did you mean" not in str(refused.value)
+
+
 def test_a_note_is_no_part_of_a_model_and_every_kind_takes_one():
     spec = parse_spec('baseline:chance,note="of Tuesday"')
     assert make(spec).fingerprint() == make(parse_spec("baseline:chance")).fingerprint()

@@ -13,6 +13,7 @@ pytest.importorskip("transformers")
 from transformers.utils.chat_template_utils import render_jinja_template
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.hf import template_limits
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.hf.template_limits import TemplateTooCostly, limited_rendering
 
@@ -81,6 +82,13 @@ def test_what_would_not_end_is_ended(name):
 def test_what_would_fill_the_memory_is_refused(name):
     with pytest.raises(TemplateTooCostly, match=r"of any size|MiB of memory"):
         rendered(LARGE[name], longest_s=600.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc says what a process holds")
+def test_what_the_process_has_held_before_leaves_no_room_to_fill(monkeypatch):
+    monkeypatch.setattr(template_limits, "process_peak_bytes", lambda: 1 << 50)
+    with pytest.raises(TemplateTooCostly, match="MiB of memory"):
+        rendered(LARGE["a doubled sum"], longest_s=600.0)
 
 
 def test_an_ordinary_template_renders_what_it_always_did():

@@ -114,6 +114,7 @@ def real_speech(folder):
 
 @needs_listener
 @needs_data
+@pytest.mark.slow
 def test_real_speech_is_played_with_real_noise_and_in_real_rooms(suite):
     speech = real_speech(suite.path)
     assert {id_.partition("-")[0] for id_, _, _ in speech} == {"audiobench", "librivox", "cards"}

@@ -28,7 +28,7 @@ def test_a_run_writes_the_baseline_that_the_verb_writes_and_says_what_it_changes
     assert second.ret == 0
     second.stdout.fnmatch_lines(["tones *accuracy *100.0 % *25.0 %*"])
     compared = here.run("--ab-baseline=baselines/main.json", "--ab-run=third", deaf="yes")
-    compared.stdout.fnmatch_lines(["passed (2 of 2 comparisons pass). All that is required was met."])
+    compared.stdout.fnmatch_lines(["passed (2 of 2 comparisons pass). * All that is required was met."])
     # A run that did not measure what the file holds leaves it alone, and is not green.
     before = (here.path / "baselines/main.json").read_bytes()
     part = here.run("--ab-update-baseline", "--ab-run=part", "-k", "again")

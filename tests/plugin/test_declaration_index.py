@@ -2,8 +2,11 @@
 
 import json
 import os
+import time
 
 import pytest
+
+from pytest_audiobench.plugin import declaration_index
 
 LISTING = """
 import sys
@@ -93,6 +96,13 @@ def test_without_pytest_s_cache_files_are_read_each_time(catalogue):
 
 
 def test_a_file_that_was_just_written_is_not_remembered(catalogue):
+    assert declaration_index._SETTLED_NS >= 1e9
+    # However long collecting takes, it is young; birds is older by a day.
+    conftest = catalogue.path / "conftest.py"
+    settled = "from pytest_audiobench.plugin import declaration_index\ndeclaration_index._SETTLED_NS = 3600 * 10**9\n"
+    conftest.write_text(conftest.read_text() + settled)
+    yesterday = time.time() - 86_400
+    os.utime(catalogue.path / "birds.audiobench.toml", (yesterday, yesterday))
     (catalogue.path / "frogs.audiobench.toml").touch()
     catalogue.collect()
     catalogue.collect()

@@ -1,8 +1,12 @@
 """Benchmarks in files: which items they are, what selects them, and what becomes of them where their data is absent."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 BENCHMARK = """
 cluster = "tone"
@@ -98,6 +102,16 @@ def test_benchmarks_without_their_data_fill_no_screen_of_the_summary(tones, coun
     assert [line.partition(" (")[0] for line in result.outlines if "not here" in line] == [
         f"{count} data sets are not here"
     ]
+
+
+def test_where_nothing_has_data_all_that_can_be_fetched_is_named(tones, monkeypatch):
+    monkeypatch.setenv("AUDIOBENCH_DATA_ROOT", str(tones.path / "nowhere"))
+    (tones.path / "evals").mkdir()
+    for name in ("esc50", "mmau"):
+        shutil.copy(ROOT / "evals" / f"{name}.audiobench.toml", tones.path / "evals")
+    result = tones.run("evals")
+    result.assert_outcomes(skipped=2, deselected=1)
+    result.stdout.fnmatch_lines(["2 data sets are not here: audiobench fetch esc50 mmau (*)"])
     assert not any("absent" in line for line in result.outlines if not line.startswith("absent"))
 
 
@@ -385,7 +399,7 @@ def test_a_vote_over_wordings_is_no_value_by_the_published_rule(pitch):
     said = "\n".join(pitch.run(HERE, *options).outlines)
     assert "(here 0.0 % by mmau-string, the vote of 5 wordings)\n  Tuner  62.5 %  mmau-string\n" in said
     assert "headline scorer, the vote of 5 wordings" in said
-    assert "10 of 10 votes of 5 wordings could not be read (10 unparsed)" in said
+    assert "10 of 10 votes of 5 wordings could not be parsed (10 unparsed)" in said
     assert "it said" not in said
     assert "by the same rule" not in said
 

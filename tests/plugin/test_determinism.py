@@ -225,7 +225,7 @@ def test_an_opaque_model_is_asked_again_and_nothing_more(asked):
     assert list(_by_condition(asked.last()[0], "same_answers")) == ["all", "again"]
 
 
-def test_askings_that_fail_under_a_condition_make_the_eval_not_comparable(asked):
+def test_askings_that_fail_under_a_condition_make_the_eval_incomplete(asked):
     result = asked.run(choosy="tone-5")
     assert result.ret == 6
     result.stdout.fnmatch_lines(["*more when asked again, could not be asked*"])

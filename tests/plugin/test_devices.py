@@ -143,7 +143,7 @@ def test_the_devices_share_one_eval(one_eval, workers):
     assert {name.partition("@")[2] for name in counts} == pids
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
 def test_an_eval_on_several_devices_that_is_killed_goes_on(one_eval, workers):
     """Of what was answered at most the batches on their way are asked twice: two on each device."""
     args = (*workers, "--ab-devices=cpu,cpu")

@@ -126,6 +126,7 @@ def test_what_does_not_matter_shrinks_to_nothing(search):
     assert item["dataset"] == "tones+white-12dB"
 
 
+@pytest.mark.slow
 def test_every_process_and_profile_draws_the_same(search):
     def outcome(*args):
         search(SEARCH + SEARCH.replace("test_noise", "test_more").replace(">= 0.8", ">= 0.1"), *args)

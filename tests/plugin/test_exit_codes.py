@@ -18,6 +18,7 @@ def test_{second}(evaluate):
 """
 MEASURED = 'evaluate(manifest("data/tones.jsonl"), multiple_choice())'
 ABSENT = 'evaluate(dataset("mmar"), multiple_choice(){name})'
+SAKURA = 'def test_sakura(evaluate):\n    evaluate(dataset("sakura", "animal", hop="single"), multiple_choice())\n'
 THRESHOLD = '[[threshold]]\neval = "tones*"\nrequire = ["accuracy >= 0.9"]\n'
 
 
@@ -203,6 +204,9 @@ def test_what_a_path_asked_for_and_nothing_of_it_was_measured_is_not_green(two, 
     result = suite.run(workers, "test_tones.py", "test_absent.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*Nothing of test_absent.py was measured: mmar is not on this machine*"])
+    suite.write(test_absent=(suite.path / "test_absent.py").read_text() + SAKURA)
+    result = suite.run(workers, "test_absent.py")
+    result.stdout.fnmatch_lines(["2 data sets are not here*", "*and 1 more reason: pytest -rs*"])
     result = suite.run(workers, "-k", "two or mmar")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result.stdout.fnmatch_lines(["*nothing measured*"])
@@ -471,7 +475,7 @@ def test_a_run_whose_thresholds_are_of_another_model_does_not_say_that_nothing_w
     (tones.path / "audiobench.toml").write_text(THRESHOLD + 'model = "two"\n')
     result = tones.run(deaf="yes")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*not checked: audiobench.toml*", "measured. What is required was not checked: *"])
+    result.stdout.fnmatch_lines(["*not checked: audiobench.toml*", "measured. * What is required was not checked: *"])
 
 
 def test_an_expression_that_pytest_cannot_read_is_a_mistake_also_beside_a_baseline(two):
@@ -611,6 +615,28 @@ def test_a_run_in_which_a_hook_raises_is_not_green(tones, hook, workers):
     assert "a broken hook" in result.stdout.str() + result.stderr.str()
 
 
+HELD = """
+import time
+
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        time.sleep(2)
+
+def pytest_collection_modifyitems():
+    raise RuntimeError("a broken hook")
+"""
+
+
+def test_workers_that_break_while_they_collect_are_not_green_however_late_they_end(tones):
+    # The controlling process has ended by then, and heard from both what they collected.
+    conftest = tones.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HELD)
+    assert tones.run("-n2").ret == pytest.ExitCode.INTERNAL_ERROR
+
+
 def test_a_subtest_that_skips_leaves_the_record_of_what_it_skipped(suite):
     suite.tones()
     call = ABSENT.format(name=', name="b"')
@@ -682,7 +708,7 @@ def test_a_name_is_free_again_where_its_run_measured_nothing(two):
     other.write_text("not the run's")
     refused = two().run(*named)
     assert refused.ret == 4
-    assert "already holds a finished run" in refused.stderr.str()
+    assert "already holds a finished run: leave --ab-run out, and" in refused.stderr.str()
     other.unlink()
     again = two().run(*named)
     assert again.ret == 0

@@ -84,7 +84,7 @@ def pytest_runtest_logreport(report):
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
 def test_an_interrupt_is_no_verdict_on_what_was_not_run(four, workers):
     four.write(test_tones=evals(before='if n == 3: open("waiting", "w").close(); time.sleep(600)'))
     conftest = four.path / "conftest.py"

@@ -175,7 +175,7 @@ def test_a_judge_that_cannot_be_asked_leaves_the_exit_code_of_that_whatever_scor
         "--ab-judge=lab=http:http://127.0.0.1:1,retry_s=0.1", "--ab-scorer=letters", "--ab-scorer=yes-no"
     )
     assert result.ret == 6
-    result.stdout.fnmatch_lines(["not comparable (1 eval failed)*"])
+    result.stdout.fnmatch_lines(["incomplete (1 eval failed)*"])
 
 
 def test_a_judge_stands_beside_the_rule_and_their_agreement_is_recorded(evals):

@@ -297,6 +297,7 @@ def test_two_workers_give_what_one_process_gives(suite, serial):
     assert identity(done) == identity(serial)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_and_gives_the_same(suite, serial):
     store = suite.folder / "resumed.sqlite"
     command = [sys.executable, "-m", "pytest"]

@@ -1,6 +1,8 @@
 """Runs held against a baseline: verdicts, exit codes and records, by real pytest runs on small evals."""
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -68,19 +70,19 @@ def regressions(suite):
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_gated_run_says_before_it_asks_what_it_will_be_able_to_see(based, workers):
     result = based.run("--ab-baseline=main", workers)
-    (line,) = [line for line in result.outlines if line.startswith("to be seen in ")]
-    assert line.startswith("to be seen in tones: n = 40, a loss of accuracy under ")
-    assert float(line.split()[-5]) > 5.0
-    assert line.endswith(" pp is likely inconclusive")
-    assert not any(line.endswith("%]") for line in result.outlines[: result.outlines.index(line)])
-    assert not [line for line in based.run(workers).outlines if line.startswith("to be seen in ")]
+    head = "smallest drop called regressed four times in five, with flips assumed:"
+    at = result.outlines.index(head)
+    number, *rest = result.outlines[at + 1].split()
+    assert (float(number) > 5.0, rest) == (True, ["pp", "in", "tones"])
+    assert not any(line.endswith("%]") for line in result.outlines[:at])
+    assert head not in based.run(workers).outlines
 
 
 def test_an_improvement_is_said_in_the_terminal_and_leaves_the_exit_code_alone(based):
     assert based.run("--ab-run=worse", **DEAF).ret == 0
     result = based.run("--ab-baseline=worse")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["improved *", "*pp better: p < 0.0001 (one-sided)*"])
+    result.stdout.fnmatch_lines(["improved *", "*pp better: p < 0.0001, significant below 0.05*"])
     (line,) = based.last()[0]["items"][0]["regressions"]
     assert (line["status"], line["q_better"]) == ("pass", line["p_better"])
 
@@ -110,7 +112,16 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     assert rows[0].before.text in "ABCD"
     assert [row.sample_id for row in rows] == [row.sample_id for row in load_run(folder).rows()]
     listed = based.audiobench("inspect", folder, "--changed").stdout
-    assert "\n30 became worse and 0 better than in the baseline; the first 20 are shown" in listed
+    assert "\n30 became worse and 0 better than in the baseline, of 40 answers of tones" in listed
+    assert listed.count("  worse  ") == 20
+    (command,) = re.findall(r"\nsee all: audiobench (.*)\n", listed)
+    everything = based.audiobench(*shlex.split(command)).stdout
+    assert everything.count("  worse  ") == 30
+    assert "see all" not in everything
+    # The baseline keeps texts alone, such as "A".
+    _, _, reference, before, now = re.split(r"  +", listed.splitlines()[1].strip())
+    assert reference == before != now
+    assert all(re.fullmatch("[A-D] .+", text) for text in (reference, before, now))
     assert f"--clip {next(row.sample_id for row in rows if row.change == 'worse')}\n" in listed
     frame = load_run(folder).regressions
     assert list(frame["status"]) == ["regressed"]
@@ -383,8 +394,9 @@ def test_tones(evaluate):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--ab-baseline=nothing",), "*there is no baseline 'nothing'*"),
-        (("--ab-baseline=nothing", "-n2"), "*there is no baseline 'nothing'*"),
+        (("--ab-baseline=nothing",), "*there is no baseline or run 'nothing'*"),
+        (("--ab-baseline=nothing", "-n2"), "*there is no baseline or run 'nothing'*"),
+        (("--ab-baseline=maim",), "*there is no baseline or run 'maim'*; did you mean 'main'[?]"),
         (("--ab-baseline=main", "--ab-max-drop=1%", "-n2"), "*--ab-max-drop: '1%' is not a margin*"),
         (("--ab-baseline=main", "-k", "other", "-n2"), "*holds none of the 1 selected evals*"),
         (("--ab-baseline=last#two",), "*has no model 'two'*"),

@@ -27,14 +27,14 @@ def plan(result):
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_answers_of_an_eval_in_code_are_counted_once_it_ran(tones, workers):
-    assert plan(tones.run(workers)) == ["to ask of one: how much is not known yet, since 1 eval never ran here"]
+    assert plan(tones.run(workers)) == ["to ask of one: 1 eval, never run here, so that no time is known"]
     assert plan(tones.run(workers)) == ["to ask of one: 40 answers in 1 eval, up to 40 in the store"]
 
 
 def test_how_long_the_rest_will_take_is_drawn_from_what_the_model_took_before(tones):
     tones.run()
     (line,) = plan(tones.run("--ab-refresh", "--ab-limit=20"))
-    assert line == "to ask of one: 20 answers in 1 eval, none in the store, about 1 s of asking"
+    assert line == "to ask of one: 20 answers in 1 eval, about 1 s of asking"
 
 
 def test_a_declared_eval_is_counted_by_its_rows_before_it_ever_ran(suite):
@@ -42,7 +42,7 @@ def test_a_declared_eval_is_counted_by_its_rows_before_it_ever_ran(suite):
     (suite.path / "data").rename(suite.path / "pitch")
     (suite.path / "pitch.audiobench.toml").write_text(DECLARED)
     (line,) = plan(suite.run("--ab-data=pitch=pitch", "--ab-epochs=2"))
-    assert line == "to ask of one: 80 answers in 1 eval, none in the store, how long is not known yet"
+    assert line == "to ask of one: 80 answers in 1 eval, how long is not known yet"
 
 
 def test_a_declared_eval_is_counted_in_every_wording_of_the_runs_set_and_asked_so(suite):
@@ -50,13 +50,13 @@ def test_a_declared_eval_is_counted_in_every_wording_of_the_runs_set_and_asked_s
     (suite.path / "data").rename(suite.path / "pitch")
     (suite.path / "pitch.audiobench.toml").write_text(DECLARED)
     run = suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:3")
-    assert plan(run) == ["to ask of one: 120 answers in 1 eval, none in the store, how long is not known yet"]
+    assert plan(run) == ["to ask of one: 120 answers in 1 eval, how long is not known yet"]
     run.stdout.fnmatch_lines(["*wording_spread*", "*letters@3*{question} Choice…*"])
     assert plan(suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:3")) == [
         "to ask of one: 120 answers in 1 eval, up to 120 in the store"
     ]
     assert plan(suite.run("--ab-data=pitch=pitch", "--ab-prompts=choice-5:draw")) == [
-        "to ask of one: 40 answers in 1 eval, none in the store, how long is not known yet"
+        "to ask of one: 40 answers in 1 eval, how long is not known yet"
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_manifest_that_a_file_names_is_counted_by_its_rows_before_it_ever_ran(
     suite.tones()
     (suite.path / "pitch.audiobench.toml").write_text('manifest = "data/tones.jsonl"\n')
     (line,) = plan(suite.run("--ab-limit=30"))
-    assert line == "to ask of one: 30 answers in 1 eval, none in the store, how long is not known yet"
+    assert line == "to ask of one: 30 answers in 1 eval, how long is not known yet"
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
@@ -78,7 +78,7 @@ def test_a_folder_that_a_file_names_is_counted_by_its_list(suite, suffix):
     text = 'manifest = "data"\nanswer = "label"\nchoices = "from answers"\nquestion = "Which tone is it?"\n'
     (suite.path / "pitch.audiobench.toml").write_text(text)
     (line,) = plan(suite.run("--ab-limit=30"))
-    assert line == "to ask of one: 30 answers in 1 eval, none in the store, how long is not known yet"
+    assert line == "to ask of one: 30 answers in 1 eval, how long is not known yet"
 
 
 def test_answers_are_counted_for_each_epoch_whatever_those_of_the_earlier_run(tones):
@@ -95,7 +95,7 @@ def test_answers_in_another_published_prompt_are_not_those_that_are_known(suite)
     (suite.path / "pitch.audiobench.toml").write_text(DECLARED + prompt)
     suite.run("--ab-data=pitch=pitch")
     (line,) = plan(suite.run("--ab-data=pitch=pitch", "--ab-prompt=brief"))
-    assert line.startswith("to ask of one: 40 answers in 1 eval, none in the store, ")
+    assert line.startswith("to ask of one: 40 answers in 1 eval, ")
     for arguments in ([], ["--ab-prompt=brief"]):
         (line,) = plan(suite.run("--ab-data=pitch=pitch", *arguments))
         assert line == "to ask of one: 40 answers in 1 eval, up to 40 in the store"
@@ -104,7 +104,7 @@ def test_answers_in_another_published_prompt_are_not_those_that_are_known(suite)
 def test_other_weights_know_nothing_of_what_was_answered(tones):
     tones.run(model="one=baseline:chance")
     notes = tones.run(model="one=baseline:majority")
-    assert plan(notes) == ["to ask of one: 40 answers in 1 eval, none in the store, how long is not known yet"]
+    assert plan(notes) == ["to ask of one: 40 answers in 1 eval, how long is not known yet"]
 
 
 def test_each_model_has_a_line_and_quiet_runs_have_none(tones):
@@ -117,7 +117,7 @@ def test_each_model_has_a_line_and_quiet_runs_have_none(tones):
 def test_absent_data_asks_nothing(suite):
     (suite.path / "pitch.audiobench.toml").write_text(DECLARED)
     (line,) = plan(suite.run())
-    assert line.startswith("to ask of one: 0 answers in 0 evals, none in the store")
+    assert line.startswith("to ask of one: 0 answers in 0 evals")
 
 
 def test_what_the_noise_floor_asks_again_is_counted_too(suite):
@@ -126,7 +126,7 @@ def test_what_the_noise_floor_asks_again_is_counted_too(suite):
     # The forty questions, again and in reversed order, in batches of one to four, and four copies of each at once.
     count = 40 * (1 + 2 + 4 + 4)
     (line,) = plan(suite.run("--ab-noise-floor"))
-    assert line == f"to ask of one: {count} answers in 1 eval, none in the store, how long is not known yet"
+    assert line == f"to ask of one: {count} answers in 1 eval, how long is not known yet"
     assert plan(suite.run("--ab-noise-floor")) == [
         f"to ask of one: {count} answers in 1 eval, up to {count} in the store"
     ]
@@ -138,4 +138,4 @@ def test_an_eval_that_only_a_judge_can_score_asks_nothing_without_one(suite):
     (suite.path / "free.audiobench.toml").write_text('manifest = "data/tones.jsonl"\nprotocol = "judged"\n')
     result = suite.run()
     result.assert_outcomes(skipped=1)
-    assert plan(result) == ["to ask of one: 0 answers in 0 evals, none in the store"]
+    assert plan(result) == ["to ask of one: 0 answers in 0 evals"]

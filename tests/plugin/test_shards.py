@@ -138,7 +138,7 @@ def test_a_shard_judges_nothing_and_says_so(few, shards):
     assert {item["outcome"] for item in run["items"]} == {"skipped"}
     assert not any(item["verdicts"] for item in run["items"])
     shards.ran.stdout.fnmatch_lines(["*Shard 3 of 3: a part of every eval was asked, and nothing judged.*"])
-    shards.ran.stdout.fnmatch_lines(["shard 3 of 3: not judged. Merge the shards."])
+    shards.ran.stdout.fnmatch_lines(["shard 3 of 3: not judged. * Merge the shards."])
     assert "shard 3 of 3: not judged" in (folder / "report.html").read_text()
     # Of the few in one window most shards have none, and all of them ask the many that come after.
     status, merged = shards.merge(model="tone:one,deaf=yes")
@@ -177,7 +177,8 @@ def test_a_shard_that_was_killed_goes_on_where_it_was(shards):
     assert_same(shards.merge()[1], shards.whole()[1])
 
 
-def test_a_shard_that_was_asked_otherwise_is_refused_by_name(shards):
+@pytest.mark.parametrize("changes", [("model",), pytest.param(("data", "audio", "code"), marks=pytest.mark.slow)])
+def test_a_shard_that_was_asked_otherwise_is_refused_by_name(shards, changes):
     def git(command):
         assert shards.suite.pytester.run("git", *command.split()).ret == 0
 
@@ -191,7 +192,7 @@ def test_a_shard_that_was_asked_otherwise_is_refused_by_name(shards):
     shards.ask_all()
     rows, sounds = shards.path / "data" / "tones.jsonl", sorted((shards.path / "data").glob("*.wav"))
     before = {file: file.read_bytes() for file in [rows, *sounds]}
-    for change in ("model", "data", "audio", "code"):
+    for change in changes:
         shutil.rmtree(shards.path / "shards" / "2")
         if change == "data":
             rows.write_text(rows.read_text().replace("Which", "What"))
@@ -223,6 +224,7 @@ def test_answers_that_failed_are_those_of_one_machine_too(shards):
     assert_same(merged, shards.whole("--ab-max-errors=1", unheard=unheard)[1])
 
 
+@pytest.mark.slow
 def test_studies_are_asked_once_whatever_batches_they_want(few, shards):
     shards.suite.write(test_tones=STUDIES)
     shards.ask_all()
@@ -279,6 +281,9 @@ def test_merging_nothing_or_shards_of_two_runs_is_refused(shards):
     (shards.path / "shards").mkdir()
     assert shards.merge()[0] == 4
     assert "holds no store" in shards.printed
+    (shards.path / "empty.sqlite").touch()
+    assert shards.merge("empty.sqlite")[0] == 4
+    assert "audiobench: empty.sqlite is a database of something else" in shards.printed
     assert shards.suite.run("--ab-store=plain.sqlite").ret == 0
     assert shards.merge("plain.sqlite")[0] == 4
     assert "of no run with --ab-shard" in shards.printed

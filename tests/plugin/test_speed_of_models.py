@@ -5,7 +5,9 @@ def test_a_run_tells_the_speed_of_its_model_and_a_cached_run_tells_the_same(tone
     result = tones.run("-v")
     result.stdout.fnmatch_lines(["speed of one: * samples/s, * real time, padding * %, in the model * %*"])
     first = tones.last()[0]
-    assert tones.run().ret == 0
+    again = tones.run()
+    assert again.ret == 0
+    again.stdout.no_fnmatch_line("speed of *")
     second = tones.last()[0]
     speeds = [{one["name"]: one["value"] for one in run["models"][0]["speed"]} for run in (first, second)]
     assert speeds[0]["samples_per_s"] == speeds[1]["samples_per_s"]

@@ -198,9 +198,11 @@ def test_a_slower_server_has_regressed_and_shorter_answers_are_said_beside_it(su
     assert ran.ret == 1
     found = {line["metric"]: line for line in lines(suite.last()[0])["tones", "candidate"]}
     statuses = {name: line["status"] for name, line in found.items() if name != "token_time"}
+    # Of totals: one stall of the machine leaves it inconclusive.
+    assert statuses.pop("throughput") in ("regressed", "inconclusive")
+    assert None not in (found["throughput"]["value"], found["throughput"]["baseline"])
     assert statuses == {
         "latency": "regressed",
-        "throughput": "regressed",
         "tokens": "pass",
         "latency.p95": "not_comparable",
         "first_token": "not_comparable",

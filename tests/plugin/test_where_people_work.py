@@ -42,7 +42,7 @@ def test_every_regression_is_annotated_summed_up_and_in_junit(gated, workers):
         "::error file=test_tones.py,line=9,title=tones/second (one)",
     ]
     assert not any("something that pytest captures" in line for line in errors)
-    assert any(line.startswith("regressed (2 of 2 comparisons regressed). Hear") for line in lines)
+    assert any(line.startswith("regressed (2 of 2 comparisons regressed). See the answers") for line in lines)
     assert (gated.path / "summary.md").read_text().startswith("## ✗ ")
     cases = ElementTree.parse(gated.path / "junit.xml").findall(".//testcase")
     assert len(cases) == 2

@@ -223,7 +223,7 @@ def test_a_run_asks_an_eval_of_one_wording_in_all_of_a_set(probes, suite):
 def test_the_cost_of_wordings_is_shown_before_the_first_request(probes):
     probes("")
     run, _ = probes("", "--ab-prompts", "yesno")
-    run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, none in the store*"])
+    run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval*"])
     run, asked = probes("", "--ab-prompts", "yesno")
     run.stdout.fnmatch_lines(["*to ask of one: 120 answers in 1 eval, up to 120 in the store*"])
     assert asked == []

@@ -35,6 +35,7 @@ def write_trials(folder, shared, takes):
     (folder / "trials.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
 
+@pytest.mark.slow
 def test_resemblyzer_tells_the_speakers_of_digits_apart(weights, shared, measured, value, serve_file, tmp_path):
     write_trials(tmp_path, shared, takes=4)
     serve = f"{sys.executable} {serve_file('resemblyzer')} --checkpoint {weights('resemblyzer')} --port {{port}}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
@@ -48,11 +47,7 @@ from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.page.sounds import ENDING
 from pytest_audiobench.report.run_writer import PARTS, Lines, write_part
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-
+from tests.browser import new_context
 
 SIGNATURE = "letters|v:1|skip:no"
 CHOICES = ["cat", "dog", "cow", "hen"]
@@ -69,7 +64,7 @@ class Made:
     ``others`` are further scorers by name, ``wording`` the classes of failures that a text shows,
     ``verdict`` what a judge said of each; ``amend`` gives a sample's row of predictions as it is written.
     ``group_of`` gives a sample's groups by its number, ``truths`` and ``said`` the label that is true of it and the one
-    that was read (their letters, by ``CHOICES``).
+    that was read (their letters, by ``CHOICES``). ``head`` is the signature of the first scorer.
     """
 
     index: int
@@ -98,13 +93,14 @@ class Made:
     perturbation: PerturbationRecord | None = None
     flipped: Collection[int] | None = None
     averages: Mapping[str, int] = field(default_factory=dict)
+    head: str = SIGNATURE
 
     @property
     def scorers(self) -> dict[str, Reads]:
         return {"letters": lambda _, status, right: (status, right), **self.others}
 
     def signature(self, scorer: str) -> str:
-        return SIGNATURE if scorer == "letters" else f"{scorer}|v:1"
+        return self.head if scorer == "letters" else f"{scorer}|v:1"
 
     def read(self, scorer: str) -> list[tuple[str, dict[str, float] | None, tuple[str, ...]]]:
         """Each answer's status, scores (None where it was not asked or is skipped) and failures."""
@@ -512,21 +508,9 @@ class Opened:
         )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
-
-
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(120_000)
+    context = new_context(browser, offline=True)
 
     def open_(path: Path, folded: bool = False) -> Opened:
         """The page at ``path``, with all of its parts open unless it is to be as a reader finds it."""

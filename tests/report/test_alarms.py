@@ -53,10 +53,25 @@ def test_many_alarms_are_counted(runs: Any) -> None:
     assert len(found) == 21
 
 
+def test_a_summary_says_alarms_that_differ_in_numbers_once_with_the_first_whole_and_no_more_than_twenty(
+    runs: Any,
+) -> None:
+    texts = ["alarm: 3 of 9 unparsed: a, b", "alarm: 4 of 9 unparsed: a, b", "alarm: 3 of 9 unparsed: a, b"]
+    record = alarmed(runs, "e0", "e1", "e2")
+    items = [replace(item, warnings=[text]) for item, text in zip(record.items, texts, strict=True)]
+    told = summary(replace(record, items=items))
+    assert told.count("Alarm:") == 1
+    assert "> **Alarm: 3 of 9 unparsed: a, b (e0, e2; with other numbers e1)**" in told.replace("\\", "")
+    many = [f"alarm: {chr(ord('a') + k)}" for k in range(25)]
+    told = summary(replace(record, items=[replace(items[0], warnings=many)]))
+    assert told.count("Alarm:") == 21
+    assert "Alarm: 5 more; run.json has them." in told.replace("\\", "")
+
+
 def test_a_verdict_with_an_alarm_is_in_doubt_and_says_to_read_it(runs: Any) -> None:
     record = runs.with_items(alarmed(runs, "silence"), verdicts=[VerdictRecord("pass", "accuracy >= 0.3", 1.0, "")])
     verdict = run_verdict(record)
     assert (verdict.mark, verdict.tone, verdict.word) == ("!", "warn", "passed")
-    assert verdict.advice == "See the alarm before the numbers."
+    assert verdict.advice == "See the alarm before the numbers. All that is required was met."
     quiet = run_verdict(runs.with_items(record, warnings=[]))
     assert (quiet.mark, quiet.advice) == ("✓", "All that is required was met.")

@@ -14,6 +14,7 @@ from pytest_audiobench.comparison.data_audit import Audit, AuditedClip, Check, I
 from pytest_audiobench.datasets.bundled import bundled_folder
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.identity import file_digest
+from tests.browser import new_context
 
 HOSTILE = (
     "</script><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"
@@ -78,7 +79,7 @@ def test_a_sound_that_is_not_the_one_that_was_played_is_not_on_the_page(tmp_path
 
 def test_axe_finds_nothing_serious_in_an_audit(browser: Any, tmp_path: Path) -> None:
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    context = browser.new_context(offline=True)
+    context = new_context(browser, offline=True)
     shown = context.new_page()
     shown.goto(page(tmp_path).as_uri())
     shown.wait_for_selector("canvas.sound[data-drawn]")

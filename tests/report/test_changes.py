@@ -48,8 +48,16 @@ def test_undecided_lines_say_how_small_a_drop_they_could_have_seen(runs: Any) ->
     small, large = line("inconclusive", 0.0, detectable=0.012), line("inconclusive", 0.0, detectable=0.034)
     assert (
         read(runs, small, large, line("pass", 0.0, detectable=0.2)).detectable
-        == "A drop of 3.4 pp would be detected by every undecided line four times in five."
+        == "A drop of 3.4 pp would be detected by every undecided line four times in five "
+        "(by the flips measured between the two runs)."
     )
+
+
+def test_one_undecided_line_is_named(runs: Any) -> None:
+    line = runs.regression
+    found = read(runs, line("inconclusive", 0.0, detectable=0.012, lines=7), line("pass", 0.0)).detectable
+    assert found.startswith("A drop of 1.2 pp would be detected in a four times in five (")
+    assert found.endswith(", 7 comparisons).")
 
 
 def test_a_drop_that_no_flips_could_show_is_left_out(runs: Any) -> None:

@@ -48,6 +48,9 @@ def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opene
         assert text in rows[0]
     for text in ("level 0.013", "Holm 0.0016", "21 worse 9 better of 300 pairs 120 clusters", "5.0 pp"):
         assert text in rows[0]
+    heads = page.page.locator("#changes th[scope=col]")
+    assert "At most worse by\none-sided 95 %" in heads.all_inner_texts()
+    assert str(heads.last.get_attribute("title")).startswith("minimum detectable effect: the smallest drop")
     assert page.complaints == []
 
 

@@ -128,6 +128,7 @@ def test_a_button_shows_a_class_among_the_samples(runs: Any, opened: Any) -> Non
     page.choose("Answer", "unparsed")
     page.page.locator("#failures details").last.locator("summary").first.click()
     page.page.get_by_role("link", name="Show the 2 among the samples").click()
+    page.page.locator(".chip[aria-pressed=true]", has_text="loop 2").wait_for()
     assert page.answers() == ["b b b b b"] * 2
     assert page.page.get_by_label("Eval", exact=True).evaluate("one => one.selectedOptions[0].textContent") == "b (2)"
     assert page.page.locator(".chip[aria-pressed=true]").all_inner_texts() == ["loop 2"]
@@ -200,6 +201,7 @@ def test_neither_section_makes_the_page_scroll_sideways(runs: Any, browser: Any,
     page = browser.new_page(viewport={"width": width, "height": 720}, color_scheme=scheme)
     page.goto(path.as_uri())
     page.get_by_role("button", name="Open all").click()
+    page.locator("#scorers tbody tr").nth(4).wait_for()
     assert page.locator("#scorers tbody tr").count() == 5
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.close()

@@ -30,7 +30,7 @@ def sound(version: Any, hz: float, number: int = 3, rank: int = 2) -> ExcerptRow
 
 
 def flipping(runs: Any, **changes: Any) -> list[Any]:
-    items = runs.ladder((22, 14, 5), **changes)
+    items = runs.ladder((22, 14, 5), head="mcq:strict|v:1", **changes)
     for item, numbers in zip(items[1:], ((), (3, 20), (1,)), strict=True):
         item.flipped = numbers
     return items

@@ -43,7 +43,7 @@ def test_hostile_names_notes_and_errors_are_shown_literally(runs: Any, opened: A
     model = runs.model(bad, spec=bad, device=bad, fingerprint={"weights": bad})
     page = opened(runs.page(item, run=bad, command=[bad], models=[model], notes=[bad]))
     assert page.complaints == []
-    assert page.page.title() == f"{bad} · {bad} · pytest-audiobench"
+    assert page.page.title() == f"{bad}: {bad} · {bad} · pytest-audiobench"
     assert page.page.locator("h1").inner_text().startswith(bad)
     assert bad in page.page.locator("#troubles").inner_text()
     assert bad in page.page.locator("#verdicts").inner_text()

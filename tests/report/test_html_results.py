@@ -16,8 +16,10 @@ from pytest_audiobench.report.page.result_rows import ResultRows
 from pytest_audiobench.report.suite_rows import suite_rows
 from pytest_audiobench.report.terminal import summary_lines
 from pytest_audiobench.viewer.run_list import RunList
+from tests.browser import wait_until
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
+UNREAD = ("who knows", "unparsed", False)
 ALARM = "alarm: 3 of 4 answers could not be read (3 unparsed), so accuracy says nothing: it said “dog”"
 
 
@@ -76,7 +78,11 @@ def test_guessing_one_of_the_options_is_known_and_of_several_true_ones_is_not(ru
 
 
 @pytest.mark.parametrize(
-    ("right", "names"), [((20, 6), ["white-0", "white-1"]), ((20, 9, 6, 2), ["mean of 5 perturbations"])]
+    ("right", "names"),
+    [
+        ((20, 6), ["white-0", "white-1"]),
+        ((20, 9, 8, 7, 6, 5, 4, 3, 2), ["mean of 9 perturbations and clean"]),
+    ],
 )
 def test_what_is_asked_beside_under_perturbations_stands_below_its_eval(runs: Any, right: Any, names: Any) -> None:
     folder, record = runs.collected(*runs.ladder(right))
@@ -131,7 +137,8 @@ def test_what_is_pooled_has_its_baseline_and_drop_and_the_title_the_run(compared
     assert page.locator("#results tbody td[title='on 8 pairs of 2 evals; no test']").count() == 2
     page.locator("#results svg[role=img]").wait_for()
     assert page.locator("#results svg title", has_text="chance 25 %").count() == 3
-    assert page.locator("h1").inner_text() == "listener · 2026-11-20-nightly"
+    title = "listener: sakura, compared with baselines/main.json · 2026-11-20-nightly"
+    assert (page.locator("h1").inner_text(), page.title()) == (title, f"{title} · pytest-audiobench")
     # What was right and is wrong comes before what became worse otherwise.
     assert [text.split()[-2] for text in page.locator("#rows .row .first").all_inner_texts()[:2]] == ["s00003"] * 2
     assert page.locator("#rows .second").first.inner_text() == "(a) cat → (b) dog · reference: hen"
@@ -142,6 +149,43 @@ def test_what_is_pooled_has_its_baseline_and_drop_and_the_title_the_run(compared
     color, ground = chip.evaluate("(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]")
     assert color != ground
     assert shown.complaints == []
+
+
+def test_a_model_of_the_run_that_others_are_compared_with_is_named_once(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, "calls", [RIGHT], model=name, suite=f"s{n}") for n, name in enumerate(("new", "old"))]
+    models = [runs.model(name, spec=f"hf:{name}") for name in ("new", "old")]
+    beside = replace(runs.baseline, model="old", run="2026-11-20-nightly")
+    page = opened(runs.page(*items, models=models, baseline=beside)).page
+    assert page.title().startswith("new: s0, s1, compared with old · ")
+
+
+def test_the_commit_is_that_of_the_repository_where_the_command_was_given(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "calls", [RIGHT]), commit="809e8c00f177e491")).page
+    assert "pytest evals in a repository at commit 809e8c00f177" in page.locator("#facts").inner_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("now", "changes", "tone", "rate", "led"),
+    [
+        (UNREAD, ["same", "worse"], "regressed", "100.0 → 50.0 %", "1 worse"),
+        (RIGHT, ["better", "better"], "pass", "100.0 %", "2 better"),
+    ],
+)
+def test_the_parse_rate_of_the_baseline_and_the_samples_that_changed_are_at_hand(
+    runs: Any, opened: Any, now: Any, changes: list[str], tone: str, rate: str, led: str
+) -> None:
+    item = runs.item(0, "calls", [RIGHT, now], regressions=[runs.regression(tone, 0.0), runs.regression("pass", 0.0)])
+    compared = [runs.compared_row(*pair) for pair in zip(item.lines.scored, changes, strict=True)]
+    page = opened(runs.page(item, baseline=runs.baseline, compared=compared, exit_status=int(now is UNREAD))).page
+    assert rate in page.locator("#results tbody td").all_inner_texts()
+    told = page.locator("#changes tbody tr.details").all_inner_texts()
+    assert ["Changed counts: parsed 2 → 1, unparsed 0 → 1" in text for text in told] == [now is UNREAD, False]
+    number, change = led.split()
+    assert page.locator(".next").get_by_role("link", name=f"{number} answers that became {change}").count() == 1
+    page.locator(".overall").get_by_role("link").click()
+    page.wait_for_url(f"**#change={change}")
+    # The keys of the list work at once.
+    wait_until(page, "document.activeElement.id === 'list'")
 
 
 def test_evals_that_did_not_fail_are_counted_and_open(runs: Any, opened: Any) -> None:
@@ -169,7 +213,7 @@ def test_evals_that_did_not_fail_are_counted_and_open(runs: Any, opened: Any) ->
 def test_samples_that_models_answered_with_another_outcome_can_be_chosen(runs: Any, opened: Any) -> None:
     only_letter = ("B", "parsed", False)
     items = [
-        runs.item(number, "animals", answers, model=model)
+        runs.item(number, "animals", answers, model=model, head="mcq:strict|v:1")
         for number, (model, answers) in enumerate(
             [("old", [RIGHT, only_letter, WRONG]), ("new", [RIGHT, RIGHT, WRONG])]
         )
@@ -178,6 +222,25 @@ def test_samples_that_models_answered_with_another_outcome_can_be_chosen(runs: A
     page.get_by_role("group", name="Models").get_by_role("button", name="differ").click()
     page.get_by_text("2 of 6 samples").wait_for()
     assert page.locator("#rows .second").all_inner_texts() == ["B dog · reference: cat", "(a) cat"]
+
+
+@pytest.mark.parametrize(
+    ("signature", "answer", "second", "choices"),
+    [
+        ("mcq:strict|v:1", "B", "B dog · reference: cat", ["A cat ✓ reference", "B dog ✗ chosen"]),
+        ("label:contained|v:1", "dog", "dog · reference: cat", ["cat ✓ reference", "dog ✗ chosen"]),
+        ("label:contained|v:1", "B", "B · reference: cat", ["cat ✓ reference", "dog"]),
+    ],
+)
+def test_choices_have_letters_where_the_scorer_reads_letters(
+    runs: Any, opened: Any, signature: str, answer: str, second: str, choices: list[str]
+) -> None:
+    page = opened(runs.page(runs.item(0, "animals", [(answer, "parsed", False)], said=[answer], head=signature))).page
+    assert page.locator("#rows .second").all_inner_texts() == [second]
+    page.locator("#rows .row").click()
+    shown = page.locator("#card .choices li")
+    shown.first.wait_for()
+    assert shown.all_inner_texts()[:2] == choices
 
 
 def test_samples_are_filtered_by_their_reference_also_by_an_address(compared: Path, opened: Any) -> None:
@@ -218,7 +281,11 @@ def test_an_alarm_is_a_line_that_opens_and_offers_the_answers(runs: Any, opened:
     page = opened(write_page(folder, record), folded=True).page
     banner = page.locator("#heading .banner.bad")
     assert banner.inner_text() == "✗ Alarm in eval-1: 3 of 4 answers could not be read"
-    assert "! alarm" in page.locator("#results tbody tr").first.inner_text()
+    # At the suite, and at the eval that raised it.
+    rows = page.locator("#results tbody tr")
+    assert ["! alarm" in text for text in rows.all_inner_texts()] == [True, False, True]
+    titles = [row.get_by_text("! alarm").get_attribute("title") for row in (rows.nth(0), rows.nth(2))]
+    assert titles == ["in 1 of 2 evals", ALARM.removeprefix("alarm: ")]
     banner.locator("summary").click()
     banner.get_by_text("it said “dog”").wait_for()
 
@@ -229,9 +296,13 @@ def test_an_alarm_is_a_line_that_opens_and_offers_the_answers(runs: Any, opened:
         (
             "unproven",
             "it reports nothing about its audio",
-            "audio not shown to be heard by listener: it reports nothing about its audio",
+            "audio not shown to be heard by the model: it reports nothing about its audio\n",
         ),
-        ("proven", "one second of audio adds 24 tokens", "audio reaches listener: one second of audio adds 24 tokens"),
+        (
+            "proven",
+            "one second of audio adds 24 tokens to the prompt, and input_features; no lift",
+            "audio reaches the model: 24 tokens a second; no lift\n",
+        ),
     ],
 )
 def test_the_facts_say_whether_the_audio_is_heard(
@@ -239,4 +310,6 @@ def test_the_facts_say_whether_the_audio_is_heard(
 ) -> None:
     folder, record = runs.collected(runs.item(0, "emotion", [RIGHT]))
     heard = replace(record, models=[replace(record.models[0], hearing=HearingRecord(status, evidence))])
-    assert said in opened(write_page(folder, heard)).page.locator("#facts").inner_text()
+    page = opened(write_page(folder, heard)).page
+    assert said in page.locator("#facts").inner_text()
+    assert evidence in page.locator("#details").inner_text()

@@ -12,6 +12,7 @@ from msgspec import structs
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.records.lines import BaselineAnswer
 from pytest_audiobench.report.page.html import write_page
+from tests.browser import new_context, wait_until
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)
@@ -72,6 +73,27 @@ def test_a_suite_is_a_row_of_its_own(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*items))
     assert "sakura (pooled)" in (drawn(page, "#scores").text_content() or "")
     assert len(dots(page, "#scores")) == 3
+    # A diamond is a baseline, and here there is none.
+    signs = drawn(page, "#scores").locator("path[transform]:has(title)")
+    assert len(set(signs.evaluate_all("all => all.map((one) => one.getAttribute('d'))"))) == 1
+    about = page.page.locator("#scores summary").first.inner_text()
+    assert about.endswith("a plot for each metric of several evals: accuracy")
+
+
+def test_a_suites_number_has_the_count_of_the_evals_that_it_is_of(runs: Any, opened: Any) -> None:
+    evals = [runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG]) for n in range(3)]
+    folder, record = runs.collected(*evals)
+    (suite,) = record.suites
+    scorers, metrics = record.items[0].scorers, record.items[0].metrics
+    alone = structs.replace(
+        record.items[0],
+        eval="eval-3",
+        scorers=[structs.replace(one, name="other") for one in scorers],
+        metrics=[structs.replace(one, scorer="other") for one in metrics],
+    )
+    more = structs.replace(record, items=[*record.items, alone], suites=[structs.replace(suite, evals=4)])
+    row = opened(write_page(folder, more)).page.locator("#suites tbody tr").first
+    assert row.locator("td").first.inner_text() == "3"
 
 
 def test_a_declared_average_is_its_suites_result_and_the_evals_are_folded(runs: Any, opened: Any) -> None:
@@ -79,11 +101,12 @@ def test_a_declared_average_is_its_suites_result_and_the_evals_are_folded(runs: 
     page = opened(runs.page(*items), folded=True).page
     assert page.locator("#results td.value").all_inner_texts() == ["50.0 %"]
     page.locator("#averages summary").click()
+    page.locator("#averages td.value").first.wait_for()
     assert page.locator("#averages td.value").all_inner_texts() == ["50.0 %"]
     assert page.locator("#averages th[scope=row]").inner_text() == "sakura, whole"
     assert page.get_by_role("rowheader", name="task-3").count() == 0
     page.get_by_role("link", name="sakura").click()
-    assert page.locator("#verdicts").get_by_role("rowheader", name="task-3").is_visible()
+    page.locator("#verdicts").get_by_role("rowheader", name="task-3").wait_for()
 
 
 def test_several_models_share_a_plot_and_have_a_legend(runs: Any, opened: Any) -> None:
@@ -123,7 +146,7 @@ def test_where_there_is_no_interval_the_reason_stands_in_its_place(runs: Any, op
     metrics = [structs.replace(metric, lower=None, upper=None, method=method) for metric in item.metrics]
     page = opened(write_page(folder, structs.replace(record, items=[structs.replace(item, metrics=metrics)])))
     row = page.page.locator("#verdicts tbody tr").first
-    assert "fewer than 10 clusters" in row.locator("td").all_inner_texts()
+    assert "none: fewer than 10 clusters" in row.locator("td").all_inner_texts()
 
 
 def test_how_answers_failed_stands_beside_the_score(runs: Any, opened: Any) -> None:
@@ -132,7 +155,7 @@ def test_how_answers_failed_stands_beside_the_score(runs: Any, opened: Any) -> N
     cell = page.page.locator("#verdicts td.parse-rate").first
     assert "1 refused" in cell.inner_text()
     cell.get_by_role("link", name="2 loop").click()
-    assert page.page.locator("#failures .body details[open]").count() == 1
+    page.page.locator("#failures .body details[open]").wait_for()
 
 
 def labelled(runs: Any, said: list[str | None], **changes: Any) -> Any:
@@ -167,6 +190,19 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
     assert page.complaints == []
 
 
+def test_on_a_narrow_page_a_table_of_labels_scrolls_to_its_last_column_by_keys(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(labelled(runs, ["cat"] * 9 + ["dog"] * 3))).page
+    page.set_viewport_size({"width": 300, "height": 800})
+    box = page.get_by_role("group", name="A table that scrolls sideways")
+    box.focus()
+    last = "[...document.querySelectorAll('#labels td:last-child')].every((one) => one.getBoundingClientRect().right"
+    assert not page.evaluate(f"{last} <= innerWidth)")
+    for _ in range(20):
+        box.press("ArrowRight")
+    wait_until(page, f"{last} <= innerWidth)")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
 def test_labels_show_what_moved_since_the_baseline(runs: Any, opened: Any) -> None:
     said = ["cat"] * 9 + ["dog"] * 3
     scores = label_statistics(["cat", "cow", "dog", "hen"], ["cat"], ["cat"])
@@ -187,7 +223,7 @@ def test_questions_without_labels_have_no_table(runs: Any, opened: Any) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_reader_chooses_light_or_dark_and_the_page_keeps_it(runs: Any, browser: Any, scheme: Any) -> None:
     path = runs.page(runs.item(0, "a", [RIGHT]))
-    context = browser.new_context(color_scheme=scheme)
+    context = new_context(browser, color_scheme=scheme)
     page = context.new_page()
     paper = "getComputedStyle(document.body).backgroundColor"
     page.goto(path.as_uri())
@@ -196,7 +232,7 @@ def test_a_reader_chooses_light_or_dark_and_the_page_keeps_it(runs: Any, browser
     for name, is_light in (("light", True), ("dark", False)):
         button.click()
         page.get_by_role("button", name=f"Theme: {name}").wait_for()
-        page.wait_for_function(f"({paper} === 'rgb(255, 255, 255)') === {str(is_light).lower()}")
+        wait_until(page, f"({paper} === 'rgb(255, 255, 255)') === {str(is_light).lower()}")
     page.reload()
     page.get_by_role("button", name="Theme: dark").wait_for()
     context.close()
@@ -215,22 +251,29 @@ def test_the_theme_can_be_chosen_where_nothing_may_be_stored(runs: Any, opened: 
 
 def test_on_paper_there_are_the_results_and_open_parts_and_no_controls(runs: Any, opened: Any) -> None:
     items = [labelled(runs, ["cat"] * 9 + ["dog"] * 3), runs.item(1, "eval-1", [RIGHT] * 3 + [WRONG])]
-    page = opened(runs.page(*items), folded=True)
-    page.page.locator("#labels summary").first.click()
+    folder, record = runs.collected(*items)
+    told = structs.replace(record.items[0], warnings=["alarm: 3 of 4 answers could not be read: it said “dog”"])
+    page = opened(write_page(folder, structs.replace(record, items=[told, record.items[1]])), folded=True)
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.page.emulate_media(media="print", color_scheme="dark")
     assert page.page.locator("#results svg[role=img]").is_visible()
     assert page.page.locator("main > section:visible").evaluate_all("(all) => all.map((one) => one.id)") == [
         "results",
         "labels",
+        "samples",
     ]
-    assert not page.page.locator("#verdicts h2, #samples h2").first.is_visible()
+    assert page.page.get_by_text("it said “dog”").is_visible()
+    assert page.page.locator("#labels table").is_visible()
+    assert page.page.locator("article.sample:visible").count() == 3
+    assert not page.page.locator("#verdicts h2").is_visible()
     assert not page.page.get_by_role("button", name=re.compile("Theme")).is_visible()
     assert not page.page.locator("#contents").is_visible()
     assert page.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert page.page.evaluate(
         "[...document.querySelectorAll('.scroll')].every((one) => getComputedStyle(one).overflowX === 'visible')"
     )
+    page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.page.locator("details.banner[open], #labels > details[open], #printed article").count() == 0
 
 
 def test_the_keyboard_reaches_results_and_every_section(runs: Any, opened: Any) -> None:
@@ -243,7 +286,7 @@ def test_the_keyboard_reaches_results_and_every_section(runs: Any, opened: Any) 
     links = page.get_by_role("navigation", name="On this page").get_by_role("link")
     assert links.all_inner_texts() == ["All numbers", "Samples"]
     links.first.press("Enter")
-    assert page.get_by_role("rowheader", name="eval-1").last.is_visible()
+    page.get_by_role("rowheader", name="eval-1").last.wait_for()
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.tagName[1]))")
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from pytest_audiobench.report import live_run
 from pytest_audiobench.report.live_run import AT, STATE, AtRecord, AtWork, RunningRecord
 
@@ -22,7 +24,10 @@ def test_a_run_is_alive_while_its_file_is_locked_and_not_after_it(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == [STATE]
 
 
-def test_each_process_writes_the_eval_that_it_is_at_and_reports_on(tmp_path: Path) -> None:
+def test_each_process_writes_the_eval_that_it_is_at_and_reports_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_run.time, "monotonic", lambda: 1e6)  # no second passes
     said: list[tuple[object, ...]] = []
     at = AtWork(tmp_path / AT.replace("*", "gw0"))
     report = at.of("s/a", lambda *figures: said.append(figures))

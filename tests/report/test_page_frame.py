@@ -13,8 +13,12 @@ VENDOR = files("pytest_audiobench.report.page") / "vendor"
 
 def test_a_page_with_nothing_to_plot_does_not_carry_the_library() -> None:
     plain, drawn = (len(b"".join(page_frame("a run", libraries))) for libraries in ([], [PLOT]))
-    assert plain < 233_000
+    assert plain < 221_000
     assert drawn - plain > 200_000
+
+
+def test_a_page_carries_no_comments_of_its_scripts() -> None:
+    assert not re.search(rb"^ *//", b"".join(page_frame("a run")), re.MULTILINE)
 
 
 def test_the_policy_names_digests_and_nothing_that_is_unsafe() -> None:

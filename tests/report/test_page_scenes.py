@@ -24,6 +24,7 @@ from pytest_audiobench.protocols.soundscape.task import soundscape
 from pytest_audiobench.records.lines import AudioRow, ExcerptRow, PredictionRow, ProcessedRow, ScoredRow
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.terminal import summary_lines
+from tests.browser import new_context, wait_until
 
 from .conftest import Made
 
@@ -236,7 +237,7 @@ def test_pairs_stand_with_their_numbers_and_the_difference_of_their_words(runs: 
 def test_a_click_on_an_event_plays_from_where_it_begins(runs: Any, opened: Any) -> None:
     item = scenes(details())
     page = tall(opened, runs.page(item, sounds=[sound(item)]), 1280)
-    page.page.wait_for_function("document.querySelector('#card audio').readyState > 0")
+    wait_until(page.page, "document.querySelector('#card audio').readyState > 0")
     page.page.evaluate(
         """() => {
           const audio = document.querySelector("#card audio");
@@ -248,12 +249,12 @@ def test_a_click_on_an_event_plays_from_where_it_begins(runs: Any, opened: Any) 
     )
 
     def sought(count: int) -> float:
-        page.page.wait_for_function("(count) => window.sought.length === count", arg=count)
+        wait_until(page.page, f"window.sought.length === {count}")
         return float(page.page.evaluate("window.sought.at(-1)"))
 
     page.page.get_by_role("button", name="Answer key: sound").click()
     assert sought(1) == pytest.approx(9.8, abs=0.1)
-    page.page.wait_for_function("window.played === 1")
+    wait_until(page.page, "window.played === 1")
     assert "a cat meows · moderate matched: IoU 0.80" in page.page.locator(".reading").inner_text()
     assert page.page.locator(".event.chosen").count() == 2
     page.page.locator(".alone").get_by_role("button", name="Play from 10.5 s").click()
@@ -278,9 +279,9 @@ def test_the_timeline_is_read_by_keys(runs: Any, opened: Any) -> None:
     ):
         page.page.keyboard.press(key)
         assert page.page.evaluate(own).startswith(name)
-    page.page.wait_for_function("document.querySelector('#card audio').readyState > 0")
+    wait_until(page.page, "document.querySelector('#card audio').readyState > 0")
     page.page.keyboard.press("Enter")
-    page.page.wait_for_function("document.querySelector('#card audio').currentTime >= 9.8")
+    wait_until(page.page, "document.querySelector('#card audio').currentTime >= 9.8")
     assert page.page.locator(".events .event[tabindex='0']").count() == 1
     page.page.keyboard.press("Escape")
     assert page.page.evaluate("document.activeElement.id") == "list"
@@ -428,7 +429,7 @@ def test_axe_finds_nothing_serious_in_a_scene(runs: Any, browser: Any, scheme: A
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     axe = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     item = scenes(details())
-    context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": 400, "height": 900})
+    context = new_context(browser, offline=True, color_scheme=scheme, viewport={"width": 400, "height": 900})
     page = context.new_page()
     page.goto(runs.page(item, sounds=[sound(item)]).as_uri())
     page.locator(".scene svg.events").first.wait_for()

@@ -66,10 +66,26 @@ def test_any_metadata_field_is_a_filter_and_part_of_the_address(runs: Any, opene
     assert page.locator("#place").inner_text() == "4 of 8 samples"
 
 
+def test_a_group_of_one_eval_is_a_filter_of_the_samples_that_have_it_as_metadata_too(runs: Any, opened: Any) -> None:
+    def with_snr(number: int, row: Any) -> Any:
+        return replace(row, metadata={"snr_db": ("10", "-5", "5")[number % 3]})
+
+    grouped = runs.item(0, "a", [RIGHT, WRONG], groups={"snr_db": "10"})
+    page = opened(runs.page(grouped, runs.item(1, "b", [RIGHT, WRONG, LOOP], amend=with_snr))).page
+    pick = page.get_by_label("snr_db", exact=True)
+    pick.focus()
+    assert pick.locator("option").all_inner_texts() == ["all", "-5 (1)", "5 (1)", "10 (3)"]
+    pick.select_option("10 (3)")
+    assert page.locator("#place").inner_text() == "3 of 5 samples"
+    page.get_by_role("button", name="Clear filters").click()
+    page.get_by_label("Search").fill("-5")
+    page.locator("#place").filter(has_text="1 of 5 samples").wait_for()
+
+
 def test_marks_are_kept_and_can_be_listed(runs: Any, opened: Any) -> None:
     page = opened(two_evals(runs)).page
     page.keyboard.press("m")
-    page.get_by_role("button", name="Marked", exact=False).first.wait_for()
+    page.get_by_role("button", name="★ Marked", exact=True).wait_for()
     page.reload()
     page.get_by_role("button", name="marked 1").click()
     assert listed(page) == ["s00002"]

@@ -47,15 +47,26 @@ def test_a_changed_line_has_values_drop_interval_flips_n_and_what_would_be_seen(
     for part in ("digits", "accuracy", "98.8 % → 12.5 %", "−86.2 pp (−93.0 to −78.0)", "69 worse 2 better of 80"):
         assert part in shown
     assert shown.endswith("| – |")
-    assert "the sentence of a line that is regressed" in text
 
 
-def test_an_improvement_is_said_with_its_test_and_changes_no_verdict(runs):
+def test_only_lines_of_which_the_table_has_not_all_have_a_sentence_too(runs):
+    noisy = regressed(runs, 1, "noisy", detail="86.2 pp worse: p < 0.0001; the model itself changes 5 % of its answers")
+    doubtful = runs.item(2, "emotion", [RIGHT], regressions=[runs.dropped("inconclusive")])
+    text = commented(runs, regressed(runs), noisy, doubtful)
+    told = [line.split("**")[1] for line in text.splitlines() if re.match("- [✗?] ", line)]
+    assert told == ["noisy", "emotion"]
+    assert "the sentence of a line that is regressed" not in text
+    assert "the sentence of a line that is inconclusive" in text
+
+
+def test_an_improvement_is_in_the_table_and_changes_no_verdict(runs):
     better = runs.regression("pass", -0.1, p_better=0.0001, q_better=0.0002, lines=2)
     gained = runs.item(1, "emotion", [RIGHT], regressions=[better])
-    text = commented(runs, regressed(runs), gained)
+    text = commented(runs, regressed(runs, lines=2), gained)
     assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 comparisons regressed, 1 improved"
-    assert "improved: 10.0 pp better: Holm-adjusted p = 0.0002 (one-sided, 2 comparisons)" in text.replace("\\", "")
+    assert "▲&nbsp;**improved** | emotion" in text
+    rule = "regressed: p below 0.025 (0.05 shared by 2 comparisons); improved: Holm-adjusted p below 0.05"
+    assert f"- {rule}" in text.replace("\\", "")
 
 
 def test_lines_that_pass_are_folded_away(runs):
@@ -72,10 +83,9 @@ def test_three_flipped_samples_are_shown_with_question_truth_and_both_answers(ru
     text = commented(runs, regressed(runs, 0, answers=[RIGHT, WRONG, REFUSED]), others)
     rows = [line for line in text.splitlines() if "<br>" in line and "<code>" in line]
     assert [re.split(r"<br>|\| ", row)[1] for row in rows] == ["digits", "emotion", "digits"]
-    assert all(
-        "<code>Which animal is heard&#63;</code> | <code>cat</code> | <code>&#40;a&#41; cat" in row for row in rows
-    )
-    assert "<code>&#40;b&#41; dog</code> |" in rows[0]
+    assert all("<code>Which animal is heard?</code> | <code>cat</code> | <code>(a) cat" in row for row in rows)
+    assert "<code>(b) dog</code> |" in rows[0]
+    assert "### Samples that became worse: 3 of 4 shown" in text
     assert rows[2].endswith("<code>I cannot hear</code> · refused |")
 
 
@@ -85,7 +95,7 @@ def test_statuses_and_failures_that_moved_are_told(runs):
 
 
 def test_a_baseline_that_kept_no_texts_says_so(runs):
-    assert "| <code>cat</code> (*text not stored*) | <code>&#40;b&#41; dog</code> |" in commented(
+    assert "| <code>cat</code> (*text not stored*) | <code>(b) dog</code> |" in commented(
         runs, regressed(runs), before=None
     )
 
@@ -173,11 +183,21 @@ def test_no_answer_breaks_out_of_its_cell_or_becomes_markup(runs, rendered, host
         assert all(link.startswith(PAGE) for link in links)
         assert not [one for one in tokens if one.type == "image"]
         html = "".join(one.content for one in tokens if one.type in ("html_inline", "html_block"))
+        html = re.sub('<abbr title="minimum detectable effect: [ a-z]+">|</abbr>', "", html)
         allowed = r"</?(?:code|details|summary|br)>|Lines that pass: \d+|All numbers of this run|Settings of the run|\s"
         assert re.sub(allowed, "", html) in ("", MARKER.replace(" ", ""))
         shown = "".join(one.content for one in tokens if one.type in ("text", "code_inline"))
         assert not re.search(r"@\w|#\d|://|www\.|\u202e|\u2066", shown)
         assert text.count(MARKER) in (0, 1)
+
+
+def test_a_sentence_of_what_to_do_that_names_what_is_from_outside_is_no_markup(runs):
+    folder, record = runs.gated(
+        runs.item(0, "a", [RIGHT]), unmeasured=["<b>@octocat [x](http://e.example)"], exit_status=1
+    )
+    for text in (comment(load_run(folder)), summary(record)):
+        assert not re.search(r"<b>|@octocat|\]\(http", text)
+    assert "&#60;b&#62;&#64;" in comment(load_run(folder))
 
 
 def _all_tokens(tokens):
@@ -217,8 +237,13 @@ def test_the_command_writes_a_file_that_ends_with_the_marker(runs, tmp_path, cap
     out = tmp_path / "comment.md"
     assert main(["comment", str(folder), "--link", PAGE, "--out", str(out)]) == 0
     assert out.read_text().endswith(f"{MARKER}\n")
+    finished = load_run(folder).record.finished
+    said = f"comment on {folder}, which finished {finished}: regressed (1 of 1 comparison regressed)\n"
+    assert capsys.readouterr() == ("", said)
     assert main(["comment", str(folder)]) == 0
-    assert capsys.readouterr().out.startswith("## ✗ audiobench: regressed")
+    printed = capsys.readouterr()
+    assert printed.out.startswith("## ✗ audiobench: regressed")
+    assert printed.err == said
 
 
 def test_a_run_that_left_no_record_has_a_comment_that_says_so(runs, tmp_path, capsys):

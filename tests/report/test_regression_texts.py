@@ -16,8 +16,8 @@ from pytest_audiobench.report.verdict import run_verdict
 RIGHT, WRONG, LOST = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 LONG = "an-eval-with-a-name-that-somebody-thought-about-for-too-long-and-then-parametrised[first-second-third-fourth]"
 SENTENCE = (
-    "up to 12.0 pp worse is possible (95 %), and p = 0.12 for a drop of at most 1.0 pp is not below 0.05 / 7; "
-    "a drop of 9.0 pp would be seen four times in five"
+    "up to 12.0 pp worse is possible (one-sided 95 % bound), and p = 0.12 for a drop of at most 1.0 pp is not below "
+    "0.05 / 7; a drop of 9.0 pp would be seen four times in five (by the flips measured between the two runs)"
 )
 STATUSES = ("pass", "inconclusive", "not_comparable", "regressed")
 FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
@@ -128,6 +128,41 @@ def test_models_are_named_where_there_are_several(runs):
 def test_the_verdict_of_a_run_is_its_worst_line(runs, statuses, changes, word):
     names = ["a", "b", "c", "d"][: len(statuses)]
     assert run_verdict(held(runs, statuses, names, **changes)).word == word
+
+
+def test_few_clusters_are_not_called_few_samples(runs):
+    untested = {"p": None, "bound": None, "lower": None, "upper": None, "clusters": 6}
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.dropped("inconclusive", **untested)])
+    _, record = runs.gated(item, exit_status=0)
+    record = replace(record, items=[replace(item, cluster="speaker") for item in record.items])
+    assert run_verdict(record).advice.startswith("Too few clusters for a test (6 of speaker): add clips of others")
+    decided = runs.dropped("inconclusive", p=0.2, clusters=30)
+    record = replace(record, items=[replace(record.items[0], regressions=[decided])])
+    assert run_verdict(record).advice.startswith("Too few samples to decide that one")
+
+
+@pytest.mark.parametrize(
+    ("source", "alias", "shown"),
+    [
+        ("baselines/main.json", "listener", "baselines/main.json"),
+        ("origin/main:my base.json (0123456789ab)", "listener", "'origin/main:my base.json'"),
+        ("the run before", "listener", "before"),
+        ("the run before (listener)", "listener", "'before#listener'"),
+    ],
+)
+def test_an_undecided_run_names_the_command_that_counts_its_flips(runs, source, alias, shown):
+    baseline = replace(runs.baseline, source=source, model=alias, run="before")
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.regression("inconclusive", 0.0)])
+    advice = run_verdict(replace(runs.gated(item)[1], baseline=baseline)).advice
+    command = f"audiobench power 2026-11-20-nightly --against {shown}"
+    assert advice == f"Too few samples to decide that one: {command} says how many are needed."
+
+
+def test_a_run_of_two_models_holds_both_sides_of_its_flips(runs):
+    baseline = replace(runs.baseline, source="the model base", run="2026-11-20-nightly")
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.regression("inconclusive", 0.0)])
+    advice = run_verdict(replace(runs.gated(item)[1], baseline=baseline)).advice
+    assert "one: audiobench power 2026-11-20-nightly says" in advice
 
 
 def test_a_failed_threshold_fails_a_run_that_did_not_regress(runs):

@@ -10,8 +10,8 @@ from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.smallest_flips import MOST_SAMPLES, FlippedSamples, SmallestFlips
 
 
-def found(runs: Any, *items: Any) -> list[SmallestFlips]:
-    folder, record = runs.collected(*items)
+def found(runs: Any, *items: Any, name: str = "run") -> list[SmallestFlips]:
+    folder, record = runs.collected(*items, name=name)
     flips = FlippedSamples(record.items)
     samples = list(flips.watch(joined(folder)))
     assert len(samples) == sum(len(item.answers) for item in items)
@@ -20,7 +20,7 @@ def found(runs: Any, *items: Any) -> list[SmallestFlips]:
 
 def ladder(runs: Any, *flipped: Any, **changes: Any) -> list[Any]:
     """Doses of 20, 10, 0 dB under which the samples of these numbers flip."""
-    items = runs.ladder((22, 14, 5), **changes)
+    items = runs.ladder((22, 14, 5), **{"head": "mcq:strict|v:1", **changes})
     for item, numbers in zip(items[1:], flipped, strict=True):
         item.flipped = numbers
     return items
@@ -34,6 +34,8 @@ def test_the_easiest_dose_at_which_any_flips_is_taken_and_no_other(runs: Any) ->
     first = one.flips[0]
     assert (first.before, first.after, first.reference) == ("(C) cow", "(A) cat", "cat")
     assert (first.eval, first.question) == ("noisy[white-1]", "Which animal is heard?")
+    (one,) = found(runs, *ladder(runs, (), (3, 20), (1, 2, 3), head="label:contained|v:1"), name="labels")
+    assert (one.flips[0].before, one.flips[0].after) == ("C", "A")
 
 
 def test_where_more_is_harder_the_smallest_dose_is_the_least(runs: Any) -> None:

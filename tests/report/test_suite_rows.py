@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_audiobench.records.run import RunRecord, VerdictRecord
+from pytest_audiobench.report.suite_rows import suite_rows
 from pytest_audiobench.report.terminal import summary_lines
 from pytest_audiobench.report.verdict import run_verdict
 
@@ -58,6 +59,16 @@ def test_what_failed_is_a_line_each_and_the_rest_is_counted(runs: Any) -> None:
     assert sum("accuracy >= 0.9: 50.0 % is not" in line for line in lines) == 10
     assert "and 2 more: report.html" in lines
     assert len(lines) <= 40
+
+
+def test_one_eval_that_is_not_decided_does_not_hide_what_became_of_the_others(runs: Any) -> None:
+    better = runs.regression("pass", -0.1, p_better=0.0001, q_better=0.0002)
+    lines = [better, better, runs.regression("pass", 0.0), runs.regression("inconclusive", 0.02)]
+    items = [runs.item(n, f"e{n}", [RIGHT], regressions=[line]) for n, line in enumerate(lines)]
+    rows = {row.name: row.sign for row in suite_rows(runs.collected(*items)[1])}
+    assert rows["sakura"] == ("?", "warn", "2 improved, 1 pass, 1 inconclusive")
+    fewer = runs.collected(*items[:2], items[3], name="fewer")[1]
+    assert {row.name: row.sign for row in suite_rows(fewer)}["sakura"] == ("▲", "good", "2 improved, 1 inconclusive")
 
 
 def test_details_are_there_when_asked_for(runs: Any) -> None:

@@ -14,6 +14,7 @@ from pytest_audiobench.comparison.track import Curve, Key, Track
 from pytest_audiobench.comparison.track_page import write_page
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
+from tests.browser import new_context
 
 HOSTILE = (
     "</script><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"
@@ -141,7 +142,7 @@ def test_a_curve_without_numbers_or_intervals_is_drawn_all_the_same(opened: Any,
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 360)])
 def test_axe_finds_nothing_serious(browser: Any, tmp_path: Path, scheme: Any, width: int) -> None:
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
+    context = new_context(browser, offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
     shown = context.new_page()
     shown.goto(page(tmp_path).as_uri())
     shown.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")

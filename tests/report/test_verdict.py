@@ -47,6 +47,16 @@ def test_runaway_answers_that_hide_a_word_error_rate_are_named_in_place_of_more_
     assert "audiobench power" in advice[1]
 
 
+def test_a_run_in_which_most_improved_is_named_by_that_unless_it_fails_for_what_is_undecided(runs):
+    better, open_ = runs.regression("pass", -0.2, p_better=0.0001, q_better=0.0002), runs.dropped("inconclusive", p=0.3)
+    items = [runs.item(n, f"e{n}", [RIGHT], regressions=[line]) for n, line in enumerate((better, better, open_))]
+    counts = "(2 improved, 0 regressed, 1 inconclusive (e2))"
+    assert said(gated(runs, *items, name="a")).startswith(f"improved {counts}. Too few samples to decide that one: ")
+    assert said(gated(runs, *items, name="b", exit_status=1)).startswith(f"inconclusive {counts}.")
+    half = gated(runs, items[0], items[2], name="c")
+    assert said(half).startswith("inconclusive (1 improved, 0 regressed, 1 inconclusive (e2)).")
+
+
 def test_an_assertion_that_failed_is_told_beside_an_inconclusive_line(runs):
     item = runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")], outcome="failed")
     record = runs.with_items(gated(runs, item, exit_status=1), message="assert accuracy 0.25 > 0.9")
@@ -87,11 +97,11 @@ def test_many_answers_that_could_not_be_parsed_give_one_hint(runs):
     odd = ("a cat, I think", "unparsed", False)
     items = [runs.item(0, "low", [RIGHT] * 6 + [odd] * 4), runs.item(1, "high", [RIGHT] * 9 + [odd])]
     (hint,) = parse_rate_hint(items_of(runs, *items))
-    assert hint.startswith("hint: many answers could not be parsed (low 60.0 %): look at some (report.html, or")
+    assert hint.startswith("hint: many answers could not be parsed (low: 4 of 10): look at some (report.html, or")
     assert parse_rate_hint(items_of(runs, items[1], name="fine")) == []
     none = runs.item(2, "none", [odd] * 3)
     (hint,) = parse_rate_hint(items_of(runs, *items, none, name="worst-first"))
-    assert "(none 0.0 %, low 60.0 %)" in hint
+    assert "(none: 3 of 3, low: 4 of 10)" in hint
     assert "multiple_choice" not in hint
     labelled = msgspec.structs.replace(items_of(runs, none, name="labels")[0], protocol="classification")
     assert parse_rate_hint([labelled])[0].endswith('; protocol = "multiple_choice" asks with lettered options')

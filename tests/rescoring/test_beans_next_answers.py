@@ -134,6 +134,7 @@ def test_one_command_scores_every_task_by_ours_and_the_published_rules(pairs, ca
         assert "bioacoustic" in scorers
 
 
+@pytest.mark.slow
 def test_tasks_of_the_fundamental_frequency_lie_below_the_majority(pairs, capsys):
     assert main(["score", str(pairs)]) == 0
     said = capsys.readouterr().out

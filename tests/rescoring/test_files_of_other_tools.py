@@ -311,7 +311,7 @@ def test_a_file_without_an_answer_is_not_measured(lab, run, tmp_path, capsys):
     assert main(["compare", str(file), str(file), "--family=transcription", "--gate"]) == 6
     code, out = run("nothing", "--ab-model=replay:outputs/new.jsonl")
     assert code != 0
-    assert "not comparable" in out
+    assert "incomplete" in out
 
 
 def test_a_folder_of_many_kinds_is_scored_as_far_as_it_can_be_and_the_rest_is_named(tmp_path, capsys):

@@ -129,7 +129,7 @@ def _drip(handler, status, payload):
 
 
 def _hang(handler, status, payload):
-    time.sleep(3)
+    time.sleep(5)
     return status, payload
 
 
@@ -220,8 +220,8 @@ FAULTS = {
     "deep": (_on("/predict", lambda s, p: (s, b"[" * 100_000 if s == 200 else p)), ANSWERED, "nested too deeply"),
     "huge": (_on("/predict", lambda s, p: (s, bytes(9 << 20) if s == 200 else p)), ANSWERED, "more than 8 MiB"),
     "half": (_predict_only(_half), ANSWERED, "ends before its Content-Length"),
-    "hangs": (_predict_only(_hang), HUNG, "no whole answer within 1 s"),
-    "drips": (_predict_only(_drip), HUNG, "no whole answer within 1 s"),
+    "hangs": (_predict_only(_hang), HUNG, "no whole answer within 2 s"),
+    "drips": (_predict_only(_drip), HUNG, "no whole answer within 2 s"),
 }
 NEVER_DONE = ("loads for ever", "downloads for ever", "hangs", "drips")
 
@@ -253,7 +253,7 @@ def _duplicates_first(questions_of):
 def test_a_broken_server_fails_for_its_own_reason(broken):
     fault, url = broken
     _, rules, why = FAULTS[fault]
-    probe = Probe(url, None, timeout_s=1 if fault in NEVER_DONE else 60)
+    probe = Probe(url, None, timeout_s=2 if fault in NEVER_DONE else 60)
     verdicts = {verdict.rule: verdict for verdict in Checker(probe).verdicts()}
     assert list(verdicts) == list(RULES)
     assert {rule for rule, verdict in verdicts.items() if verdict.is_kept is False} == rules

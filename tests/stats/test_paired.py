@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -195,7 +196,13 @@ scores = st.lists(
 )
 
 
+CANCELS = [(0.0, 0.25, 3), (0.0, 0.25, 3), (0.0, 0.5, 3), (0.25, 0.25, 0), (1.0, 0.5, 3), (1.0, 0.5, 3)]
+
+
 @given(scores, st.randoms(use_true_random=False))
+@example(CANCELS, Random(0))
+@example(CANCELS, Random(1))
+@example(CANCELS, Random(2))
 def test_neither_the_order_of_samples_nor_the_names_of_clusters_matter(rows, random):
     shuffled = random.sample(rows, len(rows))
     there = drop(*list(zip(*rows, strict=True))[:2], [name for *_, name in rows])
@@ -282,7 +289,7 @@ def test_p_is_no_less_than_what_rare_cures_that_no_sample_shows_leave(rows, grou
     there, beyond = (drop(before, after, names if grouped else None, Question(margin)) for margin in (0.0, RARE))
     if there.method.startswith("paired t") and "differing" not in there.method:
         assert there.p >= (1.0 - RARE) ** len(rows) * beyond.p - 1e-9
-        assert there.detectable >= beyond.detectable - RARE
+        assert there.detectable >= beyond.detectable - RARE - 1e-9
 
 
 @given(scores, st.floats(-0.5, 0.5), st.floats(-0.5, 0.5), st.booleans())

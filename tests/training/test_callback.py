@@ -74,7 +74,8 @@ def test_a_trainer_asks_at_each_save_and_stops_at_a_regression(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_digits.py").write_text(EVALS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    callback = AudiobenchCallback("test_digits.py", "-q", "-p", "no:cacheprovider", name="digits", stop=True)
+    asked = ("test_digits.py", "-q", "-p", "no:cacheprovider", "--ab-limit=24")
+    callback = AudiobenchCallback(*asked, name="digits", stop=True)
     trainer = train(tmp_path / "out", 3, callback, steps=4)
     assert trainer.state.global_step == 3
     assert [bool(look.regressed) for look in callback.looks] == [False, False, True]

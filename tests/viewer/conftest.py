@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_audiobench.viewer.server import Viewer
-from tests.report.conftest import CHROMIUM, FLAGS
+from tests.browser import new_context
 
 EVALS = """
 import os, time
@@ -55,6 +55,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 @contextmanager
 def serving(folder: Path) -> Iterator[Viewer]:
     with Viewer(folder, 0) as viewer:
+        viewer.runs.rows(budget_s=600.0)  # the first page has them all, however slow the machine
         thread = threading.Thread(target=viewer.serve_forever, args=(0.05,))
         thread.start()
         try:
@@ -70,33 +71,10 @@ def viewer(folder: Path) -> Iterator[Viewer]:
         yield one
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
-
-
-def wait_until(tab: Any, condition: str) -> None:
-    """Wait for a condition of JavaScript. Playwright's own way evaluates a text, which the pages' policy forbids."""
-    error = pytest.importorskip("playwright.sync_api").Error
-    for _ in range(1200):
-        with suppress(error):  # the page may be left for another in the middle of it
-            if tab.evaluate(condition):
-                return
-        tab.wait_for_timeout(50)
-    raise AssertionError(f"{condition} did not come true")
-
-
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """A page of the browser; ``complaints`` has what its console and its errors said."""
-    context = browser.new_context()
-    context.set_default_timeout(60_000)
+    context = new_context(browser)
     page = context.new_page()
     page.complaints = []
     page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)

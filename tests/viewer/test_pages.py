@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.viewer.server import Viewer
-from tests.viewer.conftest import HABITS, HOSTILE, serving, wait_until
+from tests.browser import new_context, wait_until
+from tests.viewer.conftest import HABITS, HOSTILE, serving
 
 
 def names(tab: Any) -> list[str]:
@@ -34,7 +35,7 @@ def test_a_run_opens_as_its_report_with_its_sounds(viewer: Viewer, tab: Any) -> 
     tab.goto(viewer.address)
     tab.get_by_role("link", name="poor", exact=True).click()
     tab.locator("audio").first.wait_for(state="attached")
-    assert tab.title() == "chance · poor · pytest-audiobench"
+    assert tab.title() == "chance: calls · poor · pytest-audiobench"
     wait_until(tab, "document.querySelector('audio').readyState > 0")
     assert tab.complaints == []
 
@@ -76,7 +77,7 @@ def test_two_runs_are_compared_with_a_click(viewer: Viewer, tab: Any) -> None:
     tab.get_by_role("link", name="Compare").click()
     tab.locator("#differences figure svg").first.wait_for()
     assert tab.locator("h1").inner_text() == "poor compared with good"
-    assert "✗ 2 regressed" in tab.locator(".overall").inner_text()
+    assert "worse (✗) than good on 2 of 2 evals" in tab.locator(".overall").inner_text()
     assert "78.8" in tab.locator("#numbers").inner_text()
     assert tab.complaints == []
 
@@ -90,6 +91,7 @@ def test_runs_that_cannot_be_compared_are_a_sentence(folder: Path, tab: Any) -> 
         tab.goto(f"{viewer.address}compare?run=good&run=poor")
         assert "no eval in common" in tab.get_by_role("alert").inner_text()
         tab.get_by_role("link", name="All runs").click()
+        tab.locator("tr.run").first.wait_for()
         assert len(names(tab)) == 3
 
 
@@ -124,7 +126,7 @@ def test_a_run_without_a_page_is_drawn_and_nothing_is_written_into_its_folder(fo
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with serving(folder) as viewer:
         tab.goto(f"{viewer.address}run/good/")
-        assert tab.title() == "listener · good · pytest-audiobench"
+        assert tab.title() == "listener: calls · good · pytest-audiobench"
         tab.goto(viewer.address)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
@@ -145,6 +147,7 @@ def test_names_and_texts_from_outside_run_nowhere(folder: Path, tab: Any) -> Non
         assert any(HOSTILE in text for text in tab.locator("tr.run").all_inner_texts())
         assert tab.locator("img").count() == 0
         tab.get_by_role("link", name=name, exact=True).click()
+        tab.wait_for_url("**/run/**")
         assert tab.locator("h1").inner_text() == name
         assert tab.title().startswith(name)
         assert tab.complaints == []
@@ -176,6 +179,7 @@ def test_a_run_is_followed_while_it_goes_on_and_told_from_one_that_was_killed(
             assert "1 of 2 evals done" in row
             assert "accuracy 100.0 %" in row
             tab.get_by_role("link", name="going").click()
+            tab.wait_for_url("**/run/going/")
             assert "Running: 1 of 2 evals done, 80 samples." in tab.get_by_role("status").inner_text()
             assert "calls/words" in tab.locator("#waiting").inner_text()
             (made / "go").touch()
@@ -196,7 +200,7 @@ def test_axe_finds_nothing_serious(folder: Path, browser: Any, scheme: Any, widt
     (folder / "begun" / "parts").mkdir(parents=True)
     (folder / "old").mkdir()
     (folder / "old" / "run.json").write_text("{")
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+    context = new_context(browser, color_scheme=scheme, viewport={"width": width, "height": 900})
     page = context.new_page()
     with serving(folder) as viewer:
         for path in ("?run=good&run=poor", "run/begun/", "compare?run=good&run=poor&run=short", "compare"):

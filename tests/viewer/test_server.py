@@ -8,14 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_audiobench.viewer.run_list import RunList
+from pytest_audiobench.viewer.run_list import RunList, live_evals
 from pytest_audiobench.viewer.server import Viewer
-from tests.viewer.conftest import serving, wait_until
+from tests.browser import wait_until
+from tests.viewer.conftest import serving
 
 
 def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
@@ -126,14 +128,14 @@ def test_a_run_is_read_again_where_its_file_has_changed_and_a_long_folder_piece_
     runs = RunList(folder)
     begun = runs.rows(budget_s=0.0)
     assert (begun["all"], len(begun["runs"]), begun["unread"]) == (3, 0, 3)
-    assert [row["word"] for row in runs.rows()["runs"]] == ["measured"] * 3
+    assert [row["word"] for row in runs.rows(budget_s=600.0)["runs"]] == ["measured"] * 3
     record = json.loads((folder / "good" / "run.json").read_text())
     (folder / "good" / "run.json").write_text(json.dumps({**record, "exit_status": 2}))
-    assert [row["word"] for row in runs.rows(search="good")["runs"]] == ["interrupted"]
+    assert [row["word"] for row in runs.rows(search="good", budget_s=600.0)["runs"]] == ["interrupted"]
 
 
 def test_a_run_itself_is_shown_as_the_only_one(folder: Path) -> None:
-    assert [row["name"] for row in RunList(folder / "good").rows()["runs"]] == ["good"]
+    assert [row["name"] for row in RunList(folder / "good").rows(budget_s=600.0)["runs"]] == ["good"]
 
 
 def test_the_verb_prints_its_address_and_ends_with_an_interrupt(folder: Path) -> None:
@@ -152,3 +154,11 @@ def test_the_verb_prints_its_address_and_ends_with_an_interrupt(folder: Path) ->
         assert process.returncode == 0
     finally:
         process.kill()
+
+
+def test_a_run_whose_parts_go_while_they_are_listed_has_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(path: Path, pattern: str) -> Iterator[Path]:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "glob", gone)
+    assert live_evals(folder / "good") == []

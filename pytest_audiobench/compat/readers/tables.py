@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.compat.answer_files import AnswerFile, Reader, ReadingTerms, RecordedAnswer, unanswered_note
+from pytest_audiobench.datasets.columns import it_has
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.errors import UsageError, install_command
 
@@ -42,7 +43,6 @@ _COMMON: Mapping[str, tuple[str, ...]] = {
     "audio": ("audio", "audio_path", "audio_filepath", "audio_file", "wav", "wav_path", "file_name", "filename"),
 }
 _MISSING = ("NaN", "nan", "<NA>", "#N/A")
-_MOST_SHOWN = 20
 _LETTERED = re.compile(r"\(?([A-Z])[).:]\s+")
 
 
@@ -157,7 +157,7 @@ def columns_of(
         columns[field] = column
         for name in column.split("+") if field in _SEVERAL and column not in names else (column,):
             if name not in names:
-                raise UsageError(f"{path} has no column {name!r}, which {written}= names: {_listed(names)}")
+                raise UsageError(f"{path} has no column {name!r}, which {written}= names: {it_has(names)}")
     guesses = []
     likely = _likely([name for name in names if name not in columns.values()])
     for field, candidates in likely.items():
@@ -175,7 +175,7 @@ def columns_of(
     for field in required:
         if field not in columns:
             raise UsageError(
-                f"{path} has no column of the {field} that is known by its name: {_listed(names)}: name it by "
+                f"{path} has no column of the {field} that is known by its name: {it_has(names)}: name it by "
                 f"--columns {field}=…"
             )
     return columns, guesses
@@ -190,11 +190,6 @@ def _likely(names: Sequence[str]) -> dict[str, list[str]]:
         surer = [name for name in likely["reference"] if plain[name] not in ("text", "answer", "label", "sentence")]
         likely["reference"] = surer or likely["reference"]
     return likely
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"it has {', '.join(repr(name[:80]) for name in names[:_MOST_SHOWN])}{more}"
 
 
 def table_rows(file: AnswerFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -274,7 +269,7 @@ def references_beside(file: AnswerFile) -> dict[str, str | tuple[str, ...]]:
             raise UsageError(f"{path}, line {line}: the id {id_!r} comes twice")
         column = columns.get("references") or columns.get("reference")
         if column is None:
-            raise UsageError(f"{path} has no column of the reference that is known by its name: {_listed(names)}")
+            raise UsageError(f"{path} has no column of the reference that is known by its name: {it_has(names)}")
         reference = (_references if "references" in columns else _reference)(record.get(column))
         if reference is not None:
             references[id_] = reference

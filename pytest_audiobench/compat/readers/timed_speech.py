@@ -12,6 +12,7 @@ from pytest_audiobench.audio.events import AudioEvent, events_text
 from pytest_audiobench.compat.answer_files import AnswerFile, Reader, RecordedAnswer, ids_lost, with_ids_of
 from pytest_audiobench.compat.transcript_alternatives import held_to
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import listed
 
 _STM_NAMES = ("ref.stm", "*.stm")
 _RTTM_NAMES = ("ref.rttm", "*.ref.rttm", "ref_*.rttm", "*_ref.rttm", "reference.rttm")
@@ -164,9 +165,8 @@ def ctm_rows(file: AnswerFile) -> Iterator[RecordedAnswer]:
             rows.append(_row(str(name), name, " ".join(segment.text for segment in scored), text, {}))
     note = "" if file.terms.references else f"the segments of {file.path.name} are those of {place.name}"
     if whole:
-        more = f" and {len(whole) - 3} more" if len(whole) > 3 else ""
         note += f"{'; ' * bool(note)}scored as a whole, since words lie in several segments: "
-        note += f"{', '.join(whole[:3])}{more}"
+        note += listed(whole, 3)
     eval_, model = file.names_with(place)
     yield from (replace(row, note=note, eval=eval_, model=model) for row in rows)
 

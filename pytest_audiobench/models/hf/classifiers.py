@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.options import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
@@ -130,5 +131,4 @@ def _option_texts(request: Request) -> list[str]:
 
 
 def _name_list(names: Any) -> str:
-    every = sorted(map(str, names))
-    return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")
+    return listed(sorted(map(str, names)), 12)

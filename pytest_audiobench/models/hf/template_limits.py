@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import BuiltinMethodType, FrameType
 from typing import Any
 
@@ -99,7 +100,7 @@ class _Watch:
 
     def __init__(self, longest_s: float) -> None:
         self._longest_s, self._until = longest_s, time.thread_time() + longest_s
-        self._most_bytes = process_peak_bytes() + MOST_BYTES
+        self._most_bytes = _process_bytes() + MOST_BYTES
         self._next = 0.0
 
     def call(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -128,7 +129,7 @@ class _Watch:
         if now < self._next:
             return
         self._next = now + _EVERY_S
-        if process_peak_bytes() > self._most_bytes:
+        if _process_bytes() > self._most_bytes:
             raise _Stop(f"it takes more than {MOST_BYTES >> 20} MiB of memory for one prompt")
 
 
@@ -180,6 +181,13 @@ def _size(value: Any, numbers: bool, depth: int = 0) -> int:
     if isinstance(value, range):
         return len(value)
     return _MOST_ELEMENTS if type(value).__module__ == "builtins" and hasattr(type(value), "__next__") else 1
+
+
+def _process_bytes() -> int:
+    """The memory that the process has; the most that it had so far where the system does not say."""
+    with suppress(OSError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * int(resource.getpagesize())
+    return process_peak_bytes()
 
 
 def process_peak_bytes() -> int:

@@ -99,7 +99,11 @@ class Questioner:
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for ``last``, then end the thread."""
-        asyncio.run_coroutine_threadsafe(last(), self._loop).result(timeout=self._timeout_s)
+        ending = asyncio.run_coroutine_threadsafe(last(), self._loop)
+        try:
+            ending.result(timeout=self._timeout_s)
+        except TimeoutError:
+            ending.cancel()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

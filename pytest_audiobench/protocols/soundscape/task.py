@@ -76,8 +76,10 @@ def soundscape(
     stage = replace(stage, fields=(DURATION,), version=VERSION)
     judgings, own = scene_judgings(), tuple(_scorers(encoder_of(encoder)))
     judged = (scorer for judging in judgings for scorer in judging.scorers)
-    protocol = family_protocol("soundscape", (stage,), (*own, *judged), scorers or tuple(_READERS), "events")
-    return replace(protocol, judgings=judgings)
+    protocol = family_protocol("soundscape", (stage,), (*own, *judged), scorers, "events")
+    # Whether the parts of a default are installed is asked when it is to score: it can be described without.
+    read_by = protocol.scorers if scorers else tuple(protocol.available[name] for name in _READERS)
+    return replace(protocol, judgings=judgings, scorers=read_by)
 
 
 def duration_of(sample: Sample) -> float:

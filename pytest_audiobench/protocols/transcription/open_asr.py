@@ -212,5 +212,7 @@ def _compound_errors(wanted: Sequence[str], said: Sequence[str]) -> dict[str, in
     """The counts of an alignment in which several words of a side may be the same one word of the other."""
     from kaldialign import edit_distance
 
-    counts = edit_distance(wanted, said, merge_compounds=True)
+    # It takes no half of a surrogate pair, which an answer may hold.
+    texts = [[word.encode(errors="backslashreplace").decode() for word in words] for words in (wanted, said)]
+    counts = edit_distance(*texts, merge_compounds=True)
     return {"S": int(counts["sub"]), "D": int(counts["del"]), "I": int(counts["ins"]), "N": len(wanted)}

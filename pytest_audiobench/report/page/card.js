@@ -23,33 +23,37 @@
   const failureTags = (names, status) => names.filter((name) => name !== status).map((name) => tag("warn", visible(name)));
 
   const letterOf = (number) => (number < 26 ? String.fromCharCode(65 + number) : String(number + 1));
+  // A label that is asked for by its text was shown to the model without a letter, and may look like one.
+  const readsLetters = (sample, scorer) => scorer.numbers.some((number) => sample.eval.letters.includes(sample.eval.scorers[number]));
+  const lettered = (sample, number, text) => (sample.eval.letters.length ? `${letterOf(number)} ${text}` : text);
 
-  // What the scorer read: a letter, or an option's own text; null where nothing was parsed.
-  function valueOf(sample) {
+  // The place of the option that the scorer read, by its letter or its own text; -1 where it read none.
+  function chosenPlace(sample) {
     const scorer = scorerOf(sample);
-    return scorer && scorer.status === "parsed" ? plainText(sample.results[sample.scorers.indexOf(scorer)].value) : null;
+    if (!scorer || scorer.status !== "parsed") return -1;
+    const value = plainText(sample.results[sample.scorers.indexOf(scorer)].value);
+    const hasLetters = readsLetters(sample, scorer);
+    return sample.choices.findIndex((choice, place) => (hasLetters && value === letterOf(place)) || value === plainText(choice));
   }
 
-  // The option that was chosen, its letter first; empty where the answer says the option's text itself, or chose none.
+  // The option that was chosen, its letter first if it has one; empty where the answer says the option's text itself, or chose none.
   function chosenOption(sample, said) {
-    const value = valueOf(sample);
-    const number = sample.choices.findIndex((choice, place) => value === letterOf(place) || value === plainText(choice));
+    const number = chosenPlace(sample);
     if (number < 0) return "";
     const text = plainText(sample.choices[number]);
-    return plainText(said).toLowerCase().includes(text.toLowerCase()) ? "" : `${letterOf(number)} ${text}`;
+    return plainText(said).toLowerCase().includes(text.toLowerCase()) ? "" : lettered(sample, number, text);
   }
 
   function choiceList(sample) {
-    const value = valueOf(sample);
+    const chosen = chosenPlace(sample);
     const references = sample.references.map(plainText);
     return el("ol", { class: "choices" }, sample.choices.map((choice, number) => {
       const text = plainText(choice);
-      const letter = letterOf(number);
       const isReference = references.includes(text);
-      const isAnswer = value !== null && (value === letter || value === text);
-      return el("li", { class: isReference ? "true" : null }, el("span", { class: "letter" }, letter), longText(choice, "inline"),
-        isReference ? el("span", { class: "note good" }, "✓ reference") : null,
-        isAnswer ? el("span", { class: `note ${isReference ? "good" : "bad"}` }, isReference ? "and chosen" : "✗ chosen") : null);
+      const isAnswer = number === chosen;
+      return el("li", { class: isReference ? "true" : null }, sample.eval.letters.length ? [el("span", { class: "letter" }, letterOf(number)), " "] : null, longText(choice, "inline"),
+        isReference ? [" ", el("span", { class: "note good" }, "✓ reference")] : null,
+        isAnswer ? [" ", el("span", { class: `note ${isReference ? "good" : "bad"}` }, isReference ? "and chosen" : "✗ chosen")] : null);
     }));
   }
 

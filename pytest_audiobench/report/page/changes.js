@@ -25,7 +25,7 @@
     });
     const spec = { name: "Changes from the baseline with intervals and margins; the table holds the numbers", axis: visible(axis),
       heads: ["change", "interval", "verdict"], rows, zero: true };
-    return plotFigure(["Change by line: sign and interval, ", el("span", { class: "key" }, "|"), " the upper confidence bound of the drop, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
+    return plotFigure(["Change by line: sign and interval, ", el("span", { class: "key" }, "|"), " the most that it is worse by (one-sided ", data.changes.certainty, "), ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
   }
 
   const leftOutText = (one) => `${count(one.count)} ${one.reason}: ${one.names.map(visible).join(", ")}${one.count > one.names.length ? ", …" : ""}`;
@@ -37,9 +37,15 @@
     return sampleLink({ change }, text, { name: line.eval, model: line.model });
   }
 
+  // What became of an eval's answers stands at the first of its lines.
+  const ownerOf = ({ eval: name, model }) => JSON.stringify([name, model]);
+  const firstLines = new Map((data.changes ? data.changes.lines : []).toReversed().map((line) => [ownerOf(line), line]));
+  const countsOf = new Map(data.changedCounts.map(([name, model, text]) => [JSON.stringify([name, model]), text]));
+
   function changeRows(line) {
     const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", scorers.size > 1 ? ` · ${visible(line.scorer)}` : ""].join("");
-    const details = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
+    const counts = line === firstLines.get(ownerOf(line)) ? countsOf.get(ownerOf(line)) : "";
+    const details = [el("div", {}, visible(line.detail)), counts ? el("div", {}, `Changed counts: ${visible(counts)}`) : null, line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
       line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
     const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : line.at === null ? "–" : "none";
     const pairs = [`of ${count(line.pairs)} pairs`, ...(line.clusters === null ? [] : [el("br"), `${count(line.clusters)} clusters`])];
@@ -61,7 +67,9 @@
     const { changes } = data;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.axis, [...(drawn.get(line.axis) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], ["Upper bound of the drop", true], ["p", true], ["Flips", true], ["MDE", true]];
+    const mostWorse = ["At most worse by", true, null, `one-sided ${changes.certainty}`];
+    const detectable = ["MDE", true, "minimum detectable effect: the smallest drop that this comparison would call regressed four times in five"];
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Change", true], mostWorse, ["p", true], ["Flips", true], detectable];
     into.append(
       changes.detectable ? el("p", {}, changes.detectable) : "",
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([axis, lines]) => changePlot(axis, lines)));
@@ -80,7 +88,7 @@
       const more = changes.without_line.length - names.length;
       into.append(el("p", { class: "small" }, "Measured, not compared with the baseline: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
-    into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. Pass: the upper confidence bound of the drop is below the margin. Regressed: p, the p value of “the drop is at most the margin”, is at most its level. ",
+    into.append(el("p", { class: "small soft" }, "Change: this run minus the baseline, on the same samples. At most worse by: the upper confidence bound of the drop. Pass: it is below the margin. Regressed: p, the p value of “the drop is at most the margin”, is at most its level. ",
       "Improved: a pass whose p of no gain, the p value of “it is no better”, is at most alpha when adjusted for all comparisons (Holm); a regression elsewhere still fails. ",
       "MDE (minimum detectable effect): the drop that this comparison would call regressed four times in five; none on lines that improved or regressed."));
   }

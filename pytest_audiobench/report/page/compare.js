@@ -8,7 +8,7 @@
       themeButton(),
       el("h1", {}, others.length === 1 ? `${others[0].source} compared with ${first.source}` : `${others.length} runs compared with ${first.source}`),
       facts(data.contenders.map((one) => [one.letter, [one.source, el("span", { class: "soft" }, ` · ${one.model} · `), el("code", {}, one.spec)]])),
-      el("p", { class: `overall ${data.tone}` }, el("strong", {}, data.counts)),
+      ...data.answers.map((text) => el("p", { class: `overall ${data.tone}` }, el("strong", {}, text))),
       ...data.warnings.map((text) => el("p", { class: "banner warn" }, text)),
       el("p", { class: "small soft" }, data.rules));
   }

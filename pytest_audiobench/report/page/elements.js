@@ -76,7 +76,7 @@
 
   // In a `stacking` table each row becomes a card where the page is narrow, each cell with its column's name.
   function table(heads, rows, stacking) {
-    const top = el("tr", {}, heads.map(([text, numeric]) => el("th", { scope: "col", class: numeric ? "number" : null }, text)));
+    const top = el("tr", {}, heads.map(([text, numeric, title, below]) => el("th", { scope: "col", class: numeric ? "number" : null, title }, text, below ? el("div", { class: "small" }, below) : null)));
     if (stacking) withLabels(heads, rows);
     return scrolling(el("table", { class: stacking ? "stacking" : null }, el("thead", {}, top), el("tbody", {}, rows)));
   }

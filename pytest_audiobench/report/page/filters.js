@@ -30,7 +30,7 @@
     const { value } = sample.results[sample.scorers.indexOf(scorer)];
     if (value === null) return ["(unparsed)"];
     const text = plainText(value);
-    const isLetter = scorer.numbers.some((number) => sample.eval.blocks.some((block) => block.scorer === sample.eval.scorers[number] && block.signature.startsWith("mcq:")));
+    const isLetter = readsLetters(sample, scorer);
     const letter = isLetter && text.length === 1 ? sample.choices[text.charCodeAt(0) - 65] : undefined;
     return [(isLetter ? letter && plainText(letter) : labelOf(sample, text)) ?? "(other)"];
   }
@@ -39,7 +39,7 @@
   const fields = [...new Set(data.samples.groups.flatMap((group) => Object.keys(group)))];
   const facets = [
     { name: "change", label: "Since the baseline", order: ["worse", "better", "same", "not in it"], of: (sample) => [sample.change || "not in it"], hidden: !hasBaseline },
-    { name: "answer", label: "Answer", order: ["wrong", "right", "unparsed", "not counted", "control", "asking failed", "not parsed"], of: outcomes },
+    { name: "answer", label: "Answer", order: ["wrong", "right", "not counted", "unparsed", "control", "asking failed", "not parsed"], of: outcomes, before: { unparsed: "of them" } },
     { name: "models", label: "Models", order: ["differ"], of: (sample) => (new Set(byAllModels(sample).map((one) => outcomes(one).join())).size > 1 ? ["differ"] : []), hidden: !data.several },
     { name: "failure", label: "Failures", order: data.failures, of: (sample) => failuresOf(sample, scorerOf(sample)) },
     { name: "sound", label: "Sound", order: ["on this page"], of: (sample) => (sample.sounds.length ? ["on this page"] : []) },
@@ -48,17 +48,26 @@
     { name: "suite", label: "Suite", of: (sample) => [sample.eval.suite], list: true },
     { name: "eval", label: "Eval", of: (sample) => [sample.eval.name], list: true },
     { name: "model", label: "Model", of: (sample) => [sample.eval.model], list: true },
-    { name: "reference", label: "Reference", of: (sample) => (plainText(sample.reference) ? [labelOf(sample, plainText(sample.reference)) ?? plainText(sample.reference)] : []), list: true, isLate: true },
-    { name: "parsed", label: "Parsed as", of: parsedLabels, list: true, isLate: true, hidden: !data.labels.length },
+    { name: "reference", label: "Reference", of: (sample) => (plainText(sample.reference) ? [labelOf(sample, plainText(sample.reference)) ?? plainText(sample.reference)] : []), list: true, isLate: true, isSorted: true },
+    { name: "parsed", label: "Parsed as", of: parsedLabels, list: true, isLate: true, isSorted: true, hidden: !data.labels.length },
     { name: "perturbation", label: "Perturbation", of: (sample) => (sample.eval.perturbation ? [sample.eval.perturbation] : []), list: true },
-    ...fields.map((field, number) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true, later: number >= MOST_GROUPS })),
+    ...fields.map((field, number) => ({ name: `group.${field}`, label: field, of: (sample) => valuesOf(sample, field), list: true, isLate: all.some((sample) => !(field in sample.group)), isSorted: true, later: number >= MOST_GROUPS })),
   ];
+  // An eval that is not scored by a group may still have its field as metadata.
+  function valuesOf(sample, field) {
+    if (field in sample.group) return [sample.group[field]];
+    return sample.metadata.filter(([own]) => plainText(own) === field).map(([, value]) => plainText(value));
+  }
+  function inValue(one, other) {
+    const [number, otherNumber] = [Number(one), Number(other)];
+    return Number.isNaN(number - otherNumber) ? one.localeCompare(other, undefined, { numeric: true }) : number - otherNumber;
+  }
   function fillFacet(facet) {
     const found = new Map();
     for (const sample of all) for (const value of facet.of(sample)) found.set(value, (found.get(value) || 0) + 1);
     facet.isLate = false;
     facet.values = facet.always ? facet.order : facet.order ? facet.order.filter((value) => found.has(value)) : [...found.keys()].slice(0, MOST_VALUES);
-    if (facet.name === "reference" || facet.name === "parsed") facet.values.sort();
+    if (facet.isSorted) facet.values.sort(inValue);
     facet.counts = found;
     facet.hidden = !facet.always && (facet.hidden || facet.values.length < (facet.list ? 2 : 1));
   }
@@ -84,8 +93,8 @@
     const known = facets.find((one) => one.name === METADATA + name || (one.later && one.label === name));
     if (known) showLater(known);
     if (known || !metadataFields().includes(name)) return;
-    const values = all.map((sample) => sample.metadata.filter(([own]) => plainText(own) === name).map(([, value]) => plainText(value)));
-    const facet = { name: METADATA + name, label: name, of: (sample) => values[sample.number], list: true, hidden: false };
+    const values = all.map((sample) => valuesOf(sample, name));
+    const facet = { name: METADATA + name, label: name, of: (sample) => values[sample.number], list: true, isSorted: true, hidden: false };
     fillFacet(facet);
     facet.hidden = false;
     facets.push(facet);
@@ -175,7 +184,7 @@
       });
       return { value, button, number };
     });
-    return el("fieldset", { class: "chips" }, el("legend", {}, facet.label), facet.buttons.map((one) => one.button));
+    return el("fieldset", { class: "chips" }, el("legend", {}, facet.label), facet.buttons.map(({ value, button }) => [facet.before && facet.before[value] ? el("span", { class: "soft" }, facet.before[value]) : null, button]));
   }
 
   const labelled = (label, control) => el("span", { class: "labelled" }, el("label", { for: control.id }, label), " ", control);
@@ -193,7 +202,7 @@
   }
 
   function drawFilters() {
-    const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
+    const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference, metadata", autocomplete: "off", spellcheck: "false" });
     const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
     const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "headline scorer"), scorers.map((name) => el("option", { value: name }, visible(name))));
     const order = el("select", { id: "order" }, el("option", { value: "" }, "worst first, repeats of a clip later"), el("option", { value: IN_RUN }, IN_RUN), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));

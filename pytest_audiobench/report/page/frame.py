@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -48,6 +49,7 @@ FIGURE_SCRIPTS = ("elements.js", "sections.js", "saving.js", "plots.js", "theme.
 """What a smaller page with figures needs before its own script: figures are saved, and drawn when they are opened."""
 
 
+_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -81,7 +83,9 @@ PLOT = Library("vendor/plot.min.js", "vendor/plot.css")
 def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = REPORT) -> tuple[bytes, bytes]:
     """What stands before and after the JSON of the page's data; libraries are script elements before the page's own."""
     style = "".join(map(_resource, layout.styles))
-    script = f'"use strict";\n(async () => {{\n{"".join(map(_resource, layout.scripts))}}})();\n'
+    # A page need not carry what is said to those who read its source.
+    own = _COMMENT.sub("", "".join(map(_resource, layout.scripts)))
+    script = f'"use strict";\n(async () => {{\n{own}}})();\n'
     borrowed = [_resource(library.script) for library in libraries]
     styles = [style, *(_resource(library.style) for library in libraries if library.style)]
     parts = {

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.audio.events import EVENT_TYPES
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
+from pytest_audiobench.io.mistakes import listed
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.protocols.protocol import gives_letters
 from pytest_audiobench.records.fields import Record, plain
 from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.records.run import ModelRecord, RunRecord
@@ -51,6 +53,8 @@ _MOST_CURVES = 120
 """Curves on the page, of which each is some kilobytes; the leading metrics' come first."""
 _MOST_CELLS = 30_000
 """Cells of the grids of perturbations, of which each is some hundred bytes; the leading metrics' come first."""
+_MOST_MODELS, _MOST_SUITES = 3, 2
+"""Names in the page's title."""
 _MOST_PLAIN = 2_000_000
 """Characters of the page's data that stand there as JSON; of many evals it is deflated, to a quarter or less."""
 _OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at", "eval")
@@ -66,7 +70,7 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     """
     changes, words = baseline_changes(record), Numbered()
     values = _content(record, changes, words)
-    title = " · ".join(filter(None, (", ".join(values["subjects"]), record.run, "pytest-audiobench")))
+    title = " · ".join(filter(None, (values["title"], record.run, "pytest-audiobench")))
     frame = page_frame(title, [PLOT] if _has_plots(values) else [])
     content = encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
@@ -85,6 +89,7 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     sounds.recorded = all(model.device == "recorded" for model in record.models)
     further = {
         "results": encode(_results(results, words)),
+        "changedCounts": encode([[*owner, flips.counts_text] for owner, flips in results.flips.items()]),
         "words": encode(list(words.texts)),
         "labels": f"[{','.join(tables)}]",
         "events": encode(events.tables() if events else []),
@@ -129,7 +134,7 @@ def _content(record: RunRecord, changes: Changes | None, words: Numbered) -> dic
     return {
         **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
-        "subjects": [_subject(model) for model in record.models if model.role == "subject"],
+        "title": _title(record),
         "several": len(view_model.aliases(record)) > 1,
         "answers": summary_footer.answers_line(record),
         "facts": [asdict(facts) for facts in summary_footer.models(record)],
@@ -140,6 +145,7 @@ def _content(record: RunRecord, changes: Changes | None, words: Numbered) -> dic
                 **_members(item, _OF_ITEM),
                 "perturbation": item.perturbation.name if item.perturbation else "",
                 "isControl": is_control(item),
+                "letters": [scorer.name for scorer in item.scorers if gives_letters(scorer.signature)],
                 "absent": absent_set(item),
                 "checks": [asdict(check) for check in view.checks],
                 "failures": [asdict(failure) for failure in view.failures],
@@ -184,6 +190,22 @@ def _compact(figure: view_model.Figure, words: Numbered) -> list[Any]:
     return [*texts, figure.at, figure.low, figure.high, words.of(figure.unit), words.of(figure.method)]
 
 
+def _title(record: RunRecord) -> str:
+    """``poor: bundled, compared with good``: the models, what they were asked, and what it is compared with."""
+    baseline = record.baseline
+    base = baseline.model if baseline and baseline.run == record.run else ""
+    subjects = [model for model in record.models if model.role == "subject" and model.alias != base]
+    suites = list(dict.fromkeys(item.suite for item in record.items if item.scorers))
+    asked = ", ".join(suites) if len(suites) <= _MOST_SUITES else f"{len(suites)} suites"
+    models = listed([*map(_subject, subjects)], _MOST_MODELS)
+    parts = ": ".join(filter(None, (models or "No model", asked)))
+    if baseline is None:
+        return parts
+    # A model of the same name says less than where its answers are from.
+    is_other = baseline.model and baseline.model not in {model.alias for model in subjects}
+    return f"{parts}, compared with {baseline.model if is_other else baseline.source}"
+
+
 def _subject(model: ModelRecord) -> str:
     """A model by its alias, and by its spec where that has another name: ``candidate (hf:checkpoints/step-2000)``."""
     return model.alias if model.alias in model.spec else f"{model.alias} ({model.spec})"
@@ -207,8 +229,9 @@ def _averages(suite: view_model.Suite, words: Numbered) -> Iterator[dict[str, An
 def _block(block: view_model.Block, words: Numbered) -> dict[str, Any]:
     figures = [_compact(figure, words) for figure in block.figures]
     groups = [[words.of(figure.group), *_compact(figure, words)] for figure in block.groups]
-    columns = {"columns": [_compact(figure, words) for figure in block.columns]} if block.columns else {}
-    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups, **columns}
+    some = {"columns": [_compact(figure, words) for figure in block.columns], "evals": block.evals}
+    some = {name: value for name, value in some.items() if value}
+    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups, **some}
 
 
 def _columns(evals: Sequence[view_model.Eval]) -> dict[str, Any]:

@@ -32,7 +32,7 @@
   // Where there is no interval, the reason stands in its place.
   function intervalCell({ interval, method, at }) {
     if (interval) return el("td", { class: "number", title: method }, interval);
-    return el("td", { class: "small soft reason" }, at === null ? "" : method.replace(/^no interval: /, ""));
+    return el("td", { class: "small soft reason" }, at === null ? "" : method.replace(/^no interval: /, "none: "));
   }
 
   function figureCells(figure, scorer) {
@@ -55,7 +55,7 @@
     }
     const folded = shown.length < owner.blocks.length && owner.comparisons.length;
     const rows = figures.map(({ block, figure, first }, number) =>
-      el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0),
+      el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0, first ? block : null),
         figureCells(figureOf(figure), first ? block.scorer : ""), first ? parseRateCell(block, owner) : el("td"), trailing(number === 0),
         first ? el("td", { class: "signature mono", rowspan: block.figures.length }, breakable(block.signature)) : null));
     if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.comparisons.filter((one) => one.leading).map((one) => toScorers(owner, one)))));
@@ -92,8 +92,8 @@
   function drawSuites(into) {
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Evals", true], ...FIGURE_HEADS, ["Parse rate", true], ["Scorer"]];
     const rowsOf = (suite) => figureRows(suite,
-      (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", { class: "model" }, first ? visible(suite.model) : "") : null,
-        el("td", { class: "number" }, first ? suite.evals : "")],
+      (first, block) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", { class: "model" }, first ? visible(suite.model) : "") : null,
+        el("td", { class: "number" }, block ? block.evals || suite.evals : "")],
       () => null);
     into.append(...longTable(data.suites, "suites", (suite) => named(suite.name, suite.model), heads, rowsOf));
     drawGroups(into, "suites", data.suites, false);
@@ -168,7 +168,7 @@
       [name, typeof value === "object" && value !== null ? Object.entries(value).map(([key, one]) => `${key} ${one}`).join(", ") : String(value)]);
     const models = data.models.flatMap((model, number) => [
       [model.alias, [model.spec, data.facts[number].device || model.device, `batches: ${model.batching}`].join(" · ")],
-      ...["speed", "time", "judging"].filter((name) => data.facts[number][name]).map((name) => [`${model.alias} ${name}`, data.facts[number][name]]),
+      ...["grounding", "speed", "time", "judging"].filter((name) => data.facts[number][name]).map((name) => [`${model.alias} ${name}`, data.facts[number][name]]),
       ...Object.entries(model.fingerprint || {}).map(([name, value]) => [`${model.alias} ${name}`, el("span", { class: "mono" }, visible(String(value)))])]);
     into.append(el("details", { open: true }, el("summary", {}, "The run, its models and versions"), facts([
       ...(data.changes && data.changes.digest ? [["baseline", el("span", { class: "mono" }, visible(data.changes.digest))]] : []),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.metric import SHARE, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.value import difference_text
 from pytest_audiobench.records.run import ItemRecord, RunRecord
@@ -17,6 +17,7 @@ from pytest_audiobench.report.suite_rows import SuiteRow, SuiteRows
 from pytest_audiobench.report.verdict import is_alarm
 
 if TYPE_CHECKING:
+    from pytest_audiobench.report.changed_answers import Flips, Owner
     from pytest_audiobench.report.changes import Change
 
 GUESSED = frozenset({"accuracy", "balanced_accuracy"})
@@ -47,6 +48,7 @@ class ResultRows:
             (line.eval, line.model, line.metric, line.scorer): line for line in reversed(lines) if not line.group
         }
         self._sums = {(item.eval, item.model): _Sums(_kind(item)) for item in run.items if item.metrics}
+        self.flips: dict[Owner, Flips] = {}
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
         """``samples`` as they are, each counted before it is passed on."""
@@ -54,6 +56,8 @@ class ResultRows:
             first = sample.predictions[0]
             if sums := self._sums.get((first.eval, first.model)):
                 _count(sums, sample)
+            if sample.compared is not None:
+                self._count_flip(sample)
             yield sample
 
     def rows(self) -> list[dict[str, Any]]:
@@ -62,7 +66,7 @@ class ResultRows:
         is_short = sum(len(rows) + len(places) for rows, places in suites) <= _MOST_OPEN
         found = []
         for rows, places in suites:
-            found += [self._row(row, places if row.sign and not row.under else ()) for row in rows]
+            found += [self._row(row, places) for row in rows]
             members = [self._rows.of_eval(place) for place in places] if len(places) > 1 else []
             # Those that failed come first, as far as there is room; the others are folded.
             members.sort(key=lambda own: not is_short and own[0].tone != "bad")
@@ -72,6 +76,7 @@ class ResultRows:
         return found
 
     def _row(self, row: SuiteRow, places: Sequence[int] = ()) -> dict[str, Any]:
+        places = () if row.sign is None or row.under else places or row.evals
         alarms = sum(any(map(is_alarm, self._run.items[place].warnings)) for place in places)
         return {
             **{
@@ -84,6 +89,7 @@ class ResultRows:
             "figure": row.figure,
             "chance": self._chance(row),
             "before": self._before(row),
+            "parsedBefore": self._parsed_before(row),
         }
 
     def _of(self, row: SuiteRow) -> list[_Sums]:
@@ -124,6 +130,20 @@ class ResultRows:
             "change": difference_text(change, kind.unit),
             "about": pairs,
         }
+
+    def _count_flip(self, sample: Joined) -> None:
+        from pytest_audiobench.report.changed_answers import count_flip
+
+        count_flip(self.flips, sample)
+
+    def _parsed_before(self, row: SuiteRow) -> str:
+        """The baseline's parse rate, where it is another on the pairs than now."""
+        items = (self._run.items[place] for place in row.evals)
+        every = [self.flips[key] for item in items if (key := (item.eval, item.model)) in self.flips]
+        before = sum(flips.before["parsed"] for flips in every)
+        if before == sum(flips.now["parsed"] for flips in every):
+            return ""
+        return formatting.value_text(before / sum(flips.pairs for flips in every), SHARE)
 
 
 def _kind(item: ItemRecord) -> MetricKind | None:

@@ -12,13 +12,16 @@
   const MOST_NAMED = 12;
   const HASH_SIGNS = 12;
 
+  // What the tensors are called stands with the methods.
+  const plainGrounding = (text) => text.replace(/^one second of audio adds (\d+) tokens to the prompt(, and [^;]*)?/, "$1 tokens a second");
+
   function modelLine(model, number) {
     const { note, hearing, grounding } = data.facts[number];
     const [name, version] = Object.entries(model.fingerprint || {}).find(([key]) => ["revision", "weights", "version"].includes(key)) || [];
     const parts = [model.role === "subject" ? "" : model.role, data.facts[number].device || model.device, name ? `${name} ${String(version).slice(0, HASH_SIGNS)}` : ""].filter(Boolean);
     return el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
       el("span", { class: "soft" }, parts.map((text) => ` · ${visible(text)}`)),
-      [[hearing, grounding], ["note", note]].map(([what, text]) => (text ? el("div", { class: "small soft" }, `${what === "note" ? what : `${what} ${visible(model.alias)}`}: ${visible(text)}`) : null)));
+      [[`${hearing} the model`, plainGrounding(grounding)], ["note", note]].map(([what, text]) => (text ? el("div", { class: "small soft" }, `${what}: ${visible(text)}`) : null)));
   }
 
   function lasted() {
@@ -28,9 +31,10 @@
   }
 
   // Alarms that say the same of several evals are one line, which opens.
-  const alarmed = asked.filter((one) => one.warnings.some((text) => ALARM.test(text)));
+  const alarmsOf = (one) => one.warnings.filter((text) => ALARM.test(text)).map((text) => text.replace(ALARM, ""));
+  const alarmed = asked.filter((one) => alarmsOf(one).length);
   function alarmBoxes() {
-    const found = alarmed.flatMap((one) => one.warnings.filter((text) => ALARM.test(text)).map((text) => ({ name: named(one.name, one.model), text: text.replace(ALARM, "") })));
+    const found = alarmed.flatMap((one) => alarmsOf(one).map((text) => ({ name: named(one.name, one.model), text })));
     return [...Map.groupBy(found, ({ text }) => reasonOf(text)).values()].map((same) => {
       const [{ name, text }] = same;
       const where = same.length === 1 ? `in ${visible(name)}` : `in ${count(same.length)} of ${count(asked.length)} evals, such as ${visible(name)}`;
@@ -54,20 +58,24 @@
       ["Benchmarks", suites.length ? listed(suites, MOST_NAMED) : "none"],
       ["Samples", samples],
       ["Date", `${utc(data.started)}${lasted()}`],
-      ["Versions", [["pytest-audiobench", versions["pytest-audiobench"]], ["Python", data.runtime.python], ["commit", data.commit.slice(0, 12)]].filter(([, text]) => text).map(([name, text]) => `${name} ${visible(text)}`).join(", ")],
+      ["Versions", [["pytest-audiobench", versions["pytest-audiobench"]], ["Python", data.runtime.python]].filter(([, text]) => text).map(([name, text]) => `${name} ${visible(text)}`).join(", ")],
       ["Run", visible(data.run)],
       ["Baseline", changes && changes.baseline.length ? el("div", {}, changes.baseline.map(([name, value], number) =>
         [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null, "wide"],
-      ["Command", el("code", {}, data.command.map((word) => [el("span", { class: "word" }, visible(shellWord(word))), " "])), "wide"],
+      ["Command", [el("code", {}, data.command.map((word) => [el("span", { class: "word" }, visible(shellWord(word))), " "])), data.commit ? el("span", { class: "small soft" }, ` in a repository at commit ${visible(data.commit.slice(0, HASH_SIGNS))}`) : null], "wide"],
     ]));
   }
 
   function drawHeading() {
     const { verdict } = data;
+    // What a reader of the verdict asks for first: which samples changed.
+    const ways = verdict.tone === "good" ? ["better", "worse"] : ["worse", "better"];
+    const change = ways.find((way) => all.some((sample) => sample.change === way));
+    const counts = sentence(visible(verdict.counts)).trim();
     byId("heading").append(
       themeButton(),
-      el("h1", {}, breakable(listed(data.subjects, 3) || "No model"), el("span", { class: "soft" }, ` · ${visible(data.run)}`)),
-      el("p", { class: `overall ${verdict.tone}`, role: "note" }, el("strong", {}, `${verdict.mark}${sentence(verdict.word)}`), sentence(visible(verdict.counts)), verdict.advice ? ` ${visible(verdict.advice)}` : ""),
+      el("h1", {}, breakable(data.title), el("span", { class: "soft" }, ` · ${visible(data.run)}`)),
+      el("p", { class: `overall ${verdict.tone}`, role: "note" }, el("strong", {}, `${verdict.mark}${sentence(verdict.word)}`), verdict.counts && change ? [" ", sampleLink({ change }, counts)] : ` ${counts}`, verdict.advice ? ` ${visible(verdict.advice)}` : ""),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)),
       ...alarmBoxes(), runFacts());
   }
@@ -94,17 +102,21 @@
     return link;
   }
 
+  const parsedCell = ({ parseRate, parsedBefore }) => el("td", { class: "number", title: parsedBefore ? `in the baseline ${parsedBefore} of the same samples` : null },
+    parsedBefore ? el("span", { class: "soft" }, `${plainNumber(parsedBefore)} → `) : null, parseRate);
+
   function resultRow(row) {
     const { figure, before, sign: verdict, alarms } = row;
     const first = verdict !== null;
     const metric = [visible(row.metric), el("span", { class: "soft" }, `${arrowOf(row.metric)}${row.of ? ` ${visible(row.of)}` : ""}`)];
     const numbers = !row.metric ? [el("td", { colspan: hasChance ? 6 : 5, class: "soft" }, "no score")] : [el("td", { class: "nowrap metric" }, metric),
       figure ? [el("td", { class: "number value", title: row.chance === null ? null : `chance ${chanceText(row)}` }, visible(figure.value)), intervalCell(figure)] : [el("td", {}), el("td", { class: "number", title: "the least and the highest of its evals" }, visible(row.spread))],
-      el("td", { class: "number" }, row.n ? count(row.n) : ""), el("td", { class: "number" }, row.parseRate), hasChance ? el("td", { class: "number soft", title: "what guessing one of the options comes to" }, chanceText(row)) : null];
+      el("td", { class: "number" }, row.n ? count(row.n) : ""), parsedCell(row), hasChance ? el("td", { class: "number soft", title: "what guessing one of the options comes to" }, chanceText(row)) : null];
     return el("tr", { class: [row.member ? "member" : "", row.under ? "under" : "", first ? "" : "more"].filter(Boolean).join(" ") || null }, el("th", { scope: "row" }, first ? leadTo(row) : el("span", { class: "only-stacked" }, visible(shownName(row)))),
       data.several ? el("td", { class: "model" }, visible(row.model)) : null, numbers,
       data.changes ? [el("td", { class: "number", title: before && before.about }, before ? visible(before.value) : ""), el("td", { class: "number", title: before && before.about }, before ? visible(before.change) : "")] : null,
-      el("td", {}, first ? [tag(verdict[1], `${verdict[0]} ${verdict[2]}`.trim()), alarms ? [" ", el("span", { class: "tag bad", title: `in ${count(alarms)} of ${count(row.evals)} evals` }, "! alarm")] : null] : null));
+      el("td", {}, first ? [el("span", { class: `tag ${verdict[1]}`, title: row.evals > 1 ? `of its ${count(row.evals)} evals` : null }, `${verdict[0]} ${verdict[2]}`.trim()),
+        alarms ? [" ", el("span", { class: "tag bad", title: row.evals > 1 ? `in ${count(alarms)} of ${count(row.evals)} evals` : alarmsOf(data.evals[row.eval]).join("; ") }, "! alarm")] : null] : null));
   }
 
   // A plot for each unit; shares and error rates have one.
@@ -117,7 +129,7 @@
     const units = Map.groupBy(rows.filter((row) => row.figure && row.figure.at !== null), (row) => row.figure.unit);
     return [...units].filter(([, own]) => own.length > 1 || own.some((row) => row.before || row.chance !== null)).map(([unit, own]) => {
       const plotted = [...Map.groupBy(own, (row) => JSON.stringify([row.suite, row.member, label(row)])).values()].map((same) => ({ label: label(same[0]), marks: same.flatMap((row) => [
-        { ...scoreMark(row.figure, row.model, false), ...(row.chance === null || unit !== "%" ? {} : { chance: row.chance }) },
+        { ...scoreMark(row.figure, row.model), ...(row.chance === null || unit !== "%" ? {} : { chance: row.chance }) },
         ...(row.before && row.before.at !== null ? [{ series: "baseline", color: "var(--soft)", symbol: "diamond", hollow: true, at: row.before.at, low: null, high: null, beside: true,
           cells: [visible(row.before.value), "–", ""], about: `baseline: ${visible(row.before.value)}\n${visible(row.before.about)}` }] : [])]) }));
       const spec = { name: "Scores of all suites with their confidence intervals; the table holds the numbers", axis: unit ? visible(unit) : "score", heads: ["score", "interval", "n"], rows: plotted, compact: true, whole: unit === "%" };
@@ -147,6 +159,7 @@
   function nextSteps() {
     const heard = !alarmed.length && all.some((sample) => sample.change === "worse" && sample.sounds.length);
     const ways = [["worse", "change", (number) => (heard ? `Listen to the ${number} that became worse than the baseline` : `See the ${number} answers that became worse than the baseline`)],
+      ["better", "change", (number) => `See the ${number} answers that became better than the baseline`],
       ["wrong", "answer", (number) => `See the ${number} wrong answers, the worst first`], ["unparsed", "answer", (number) => `See the ${number} answers from which no value was parsed`]];
     const steps = ways.map(([value, name, text]) => {
       const number = facets.find((one) => one.name === name).counts.get(value);
@@ -159,7 +172,7 @@
   function sampleLink(chosen, text, one = null) {
     const own = one ? { eval: one.name, ...(data.several ? { model: one.model } : {}) } : {};
     const link = el("a", { href: `#${new URLSearchParams({ ...chosen, ...own })}` }, text);
-    link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); }));
+    link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); byId("list").focus({ preventScroll: true }); }));
     return link;
   }
 

@@ -90,7 +90,7 @@
   function words(sample) {
     if (sample.words === null) {
       const texts = [sample.id, sample.question, ...sample.choices, ...sample.references, ...sample.stages.map((stage) => stage[1]), sample.error,
-        ...sample.results.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group), ...sceneWords(sample.scene), sample.before && (sample.before.text ?? sample.before.label)];
+        ...sample.results.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group), ...sample.metadata.map(([, value]) => value), ...sceneWords(sample.scene), sample.before && (sample.before.text ?? sample.before.label)];
       sample.words = texts.map((text) => String(plainText(text))).join("\n").toLowerCase();
     }
     return sample.words;

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.metric import is_right
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord
@@ -155,7 +156,7 @@ class RowMaker:
                 numbers.setdefault(result, []).append(self._scorers[row.scorer])
         kinds, results = [], []
         for (status, value, scores, metric), scorers in numbers.items():
-            kind = (tuple(scorers), status, None if scores is None else right(dict(scores)))
+            kind = (tuple(scorers), status, None if scores is None else is_right(dict(scores)))
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
             results.append([self._cut(value_words(value)), None if scores is None else score_text(metric, scores)])
         return tuple(kinds), results
@@ -182,7 +183,7 @@ class RowMaker:
             self._cut(before.text),
             None if scores is None else score_text(self._metrics.get(self._headline, ""), tuple(scores.items())),
             [_name(name) for name in before.failures[:LONGEST_LIST]],
-            None if scores is None else right(scores),
+            None if scores is None else is_right(scores),
             self._cut(answer_label(before, choices, references)) if before.text is None else "",
         ]
 
@@ -235,7 +236,9 @@ def is_lost(sample: Joined) -> bool:
     if sample.compared is None or sample.compared.change != "worse" or not sample.scored:
         return False
     before = sample.compared.before.scores
-    return before is not None and right(before) is True and is_wrong(sample.scored[0].status, sample.scored[0].scores)
+    return (
+        before is not None and is_right(before) is True and is_wrong(sample.scored[0].status, sample.scored[0].scores)
+    )
 
 
 def wording(sample: Joined) -> tuple[str, ...]:
@@ -255,17 +258,7 @@ def is_failure(sample: Joined) -> bool:
 
 def is_wrong(status: str, scores: Mapping[str, float] | None) -> bool:
     """Whether an answer of this status and with these statistics is wrong, or could not be parsed."""
-    return status != "parsed" or (scores is not None and right(scores) is False)
-
-
-def right(scores: Mapping[str, float]) -> bool | None:
-    """Whether nothing was wrong with the answer: by ``correct``, else by word errors; None when neither is counted."""
-    if "correct" in scores:
-        return scores["correct"] >= 1
-    if "reward" in scores:
-        return None  # words are a part of what a scene is scored by
-    errors = [scores[name] for name in ("S", "D", "I") if name in scores]
-    return sum(errors) == 0 if errors else None
+    return status != "parsed" or (scores is not None and is_right(scores) is False)
 
 
 def value_words(value: str | None) -> str | None:

@@ -1,6 +1,7 @@
   // The list of samples beside the card of one: only the rows in view are in the document.
   const ROW_PX = 58;
   const MOST_PRINTED = 200;
+  const FEW_PRINTED = 3;
   // Browsers refuse to have the address changed as fast as keys repeat.
   const ADDRESS_MS = 200;
   const KEYS = [["j or ↓", "the next sample"], ["k or ↑", "the one before"], ["Enter", "go to the sample's card"], ["Escape", "back to the list"],
@@ -76,10 +77,12 @@
   function keepAddress(isChosen) {
     isNamed = isNamed || isChosen;
     const wanted = address(isNamed ? open : null);
-    if (wanted === "#" && (!location.hash || !location.hash.includes("="))) return;
     clearTimeout(writing);
+    const before = location.hash;
+    if (wanted === "#" && !before.includes("=")) return;
     writing = setTimeout(() => {
-      if (wanted === location.hash) return;
+      // Whoever has followed a link meanwhile stays there.
+      if (location.hash !== before || wanted === before) return;
       try {
         history.replaceState(null, "", wanted);
       } catch (error) {
@@ -115,7 +118,12 @@
     const steps = { j: 1, k: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity } : {}) };
     if (event.key === "Escape" && byId("card").contains(document.activeElement)) byId("list").focus();
     else if (isTyping()) return;
-    else if (event.key in steps) show(Math.max(0, Math.min(matching.length - 1, place + steps[event.key])));
+    else if (event.key in steps) {
+      // The focus stays in the card where it is there, or goes to the list, whose keys are then those of the rows.
+      const inCard = byId("card").contains(document.activeElement);
+      show(Math.max(0, Math.min(matching.length - 1, place + steps[event.key])));
+      (inCard ? byId("card").firstChild : byId("list")).focus({ preventScroll: true });
+    }
     else if (event.key === "Enter" && inList && open) { show(place); byId("card").firstChild.focus(); }
     else if (event.key === "/") { byId("samples").scrollIntoView(); byId("search").focus(); }
     else if (event.key === "?") byId("keys").showModal();
@@ -144,10 +152,12 @@
   }
 
   function drawPrinted() {
-    const chosen = filter.text || filter.chosen.size ? matching : [];
-    const shown = chosen.slice(0, MOST_PRINTED);
+    // What is filtered; else a few of those that should have come out better.
+    const isChosen = filter.text || filter.chosen.size;
+    const chosen = isChosen ? matching : matching.filter((sample) => sample.change === "worse" || outcomes(sample).some((value) => ["wrong", "unparsed"].includes(value)));
+    const shown = chosen.slice(0, isChosen ? MOST_PRINTED : FEW_PRINTED);
     const rest = chosen.length - shown.length;
-    byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or open the page.`) : "");
+    byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples${isChosen ? "" : " that became worse or are wrong"} are not printed: filter them, or open the page.`) : "");
   }
 
   function drawSamples(into) {

@@ -22,7 +22,7 @@
       el("td", { class: "number" }, row.difference)));
     const marks = read.map((row) => ({
       label: visible(row.scorer),
-      marks: [{ ...look(0), ...(row === compared ? { symbol: "diamond" } : {}), at: row.at, low: row.low, high: row.high, hollow: row.low === null,
+      marks: [{ ...look(0), ...(row === compared ? { symbol: "square" } : {}), at: row.at, low: row.low, high: row.high, hollow: row.low === null,
         cells: [visible(row.value), row.interval, count(row.n)], about: `${visible(row.scorer)}: ${visible(row.value)}, ${row.interval || "no interval"}, n ${row.n}` }],
     }));
     const plot = { name: `${visible(one.metric)} by scorer`, axis: visible(one.metric), heads: ["value", "interval", "n"], rows: marks };
@@ -34,7 +34,7 @@
 
   function drawScorers(into) {
     into.append(el("p", { class: "soft" }, "The same answers, parsed by several scorers: rows differ only in the scorer. ",
-      "Lines are intervals; the diamond is the scorer that the others are compared with."));
+      "Lines are intervals; the square is the scorer that the others are compared with."));
     const nameOf = (owner) => named(owner.name, owner.model) + (data.suites.includes(owner) ? " (pooled)" : "");
     into.append(...longBoxes(compared, "evals and suites", nameOf, (owner) => {
       const box = el("details", { id: scorersId(owner), open: owner === compared[0] },

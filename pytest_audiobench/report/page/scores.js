@@ -1,23 +1,23 @@
   // Scores side by side: one plot for each metric, a row for each eval or group, a colour and a sign for each model.
   const models = [...new Set(data.evals.map((one) => one.model))];
 
-  function scoreMark(figure, model, pooled) {
+  function scoreMark(figure, model) {
     const number = models.indexOf(model);
     const interval = figure.interval || "no interval";
-    return { series: models.length > 1 ? model : "", ...look(number), ...(pooled ? { symbol: "diamond" } : {}), at: figure.at, low: figure.low, high: figure.high, hollow: figure.low === null,
+    return { series: models.length > 1 ? model : "", ...look(number), at: figure.at, low: figure.low, high: figure.high, hollow: figure.low === null,
       cells: [visible(figure.value), figure.interval || "–", count(figure.n)],
       about: `${models.length > 1 ? `${visible(model)}: ` : ""}${visible(figure.value)}, ${interval}, n ${count(figure.n)}\n${figure.method}` };
   }
 
-  // Rows are {label, model, figures, pooled}; those of one label share a row. Gives [metric, unit, rows] for each metric that has several marks.
+  // Rows are {label, model, scorer, figure}; those of one label share a row. Gives [metric, unit, rows] for each metric that has several marks.
   function byMetric(entries) {
     const metrics = new Map();
-    for (const { label, model, scorer, figure, pooled } of entries) {
+    for (const { label, model, scorer, figure } of entries) {
       const key = JSON.stringify([figure.metric, scorer, figure.unit]);
       if (!metrics.has(key)) metrics.set(key, { metric: figure.metric, scorer, unit: figure.unit, rows: new Map() });
       const { rows } = metrics.get(key);
       if (!rows.has(label)) rows.set(label, { label: visible(label), marks: [] });
-      rows.get(label).marks.push(scoreMark(figure, model, pooled));
+      rows.get(label).marks.push(scoreMark(figure, model));
     }
     return [...metrics.values()].map((one) => ({ ...one, rows: [...one.rows.values()].filter((row) => row.marks.some((mark) => mark.at !== null)) }))
       .filter(({ rows }) => rows.reduce((sum, row) => sum + row.marks.length, 0) > 1);
@@ -34,7 +34,7 @@
 
   function scoreEntries() {
     const entries = (owners, pooled) => owners.flatMap((owner) => openBlocks(owner).flatMap((block) => block.figures.map((figure) =>
-      ({ label: owner.name + (pooled ? " (pooled)" : ""), model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled }))));
+      ({ label: owner.name + (pooled ? " (pooled)" : ""), model: owner.model, scorer: block.scorer, figure: figureOf(figure) }))));
     return byMetric([...entries(data.evals, false), ...entries(data.suites, true)]);
   }
 
@@ -44,7 +44,7 @@
     const leading = found.filter(({ metric }) => first.has(metric));
     const others = found.filter(({ metric }) => !first.has(metric));
     into.append(
-      el("p", { class: "soft" }, "Lines are confidence intervals; a hollow marker has none, and the table gives the reason. ", data.suites.length ? "Diamonds are suites, pooled over their samples." : ""),
+      el("p", { class: "soft" }, "Lines are confidence intervals; a hollow marker has none, and the table gives the reason."),
       el("div", { class: "plots" }, leading.map((one) => scorePlot(one, "by eval"))),
       others.length ? el("details", {}, el("summary", {}, "Other metrics: ", [...new Set(others.map(({ metric }) => visible(metric)))].join(", ")),
         el("div", { class: "plots" }, others.map((one) => scorePlot(one, "by eval")))) : "");
@@ -58,7 +58,7 @@
     const things = [...names].map(([name, own], number) => ({ name, own, number }));
     into.append(...longBoxes(things, id === "suites" ? id : "evals", ({ name }) => name, ({ name, own, number }) => {
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
-        ({ label: data.words[group], model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled: false }))));
+        ({ label: data.words[group], model: owner.model, scorer: block.scorer, figure: figureOf(figure) }))));
       const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
       whenOpen(box, () => {
         const plots = byMetric(entries()).slice(0, MOST_PLOTS).map((one) => scorePlot(one, `of ${visible(name)} by group`));

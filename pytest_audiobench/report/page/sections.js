@@ -15,11 +15,13 @@
   }
 
   // Opens whatever is folded around a part of the page, now and not when the browser gets to it.
+  function openNow(box) {
+    box.open = true;
+    box.dispatchEvent(new Event("toggle"));
+  }
+
   function reveal(part) {
-    for (let fold = part && (part.closest("details") || part.querySelector(":scope > details.fold")); fold; fold = fold.parentElement.closest("details")) {
-      fold.open = true;
-      fold.dispatchEvent(new Event("toggle"));
-    }
+    for (let fold = part && (part.closest("details") || part.querySelector(":scope > details.fold")); fold; fold = fold.parentElement.closest("details")) openNow(fold);
   }
 
   function revealAddress() {
@@ -35,19 +37,20 @@
     if (link && link.hash.length > 1 && !link.hash.includes("=")) reveal(byId(decodeURIComponent(link.hash.slice(1))));
   });
 
-  // Paper has what was measured, and of the parts those that are open; the page is as it was afterwards.
-  let wasFolded = false;
-  window.addEventListener("beforeprint", () => { wasFolded = !byId("facts").open; byId("facts").open = true; });
-  window.addEventListener("afterprint", () => { byId("facts").open = !wasFolded; });
+  // Paper has what was measured, why there are alarms, the first confusion matrix, and of the other parts those that are open; the page is as it was afterwards.
+  const ON_PAPER = "#facts, #heading > details.banner, #labels > details.fold";
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll(ON_PAPER)].filter((box) => !box.open);
+    unfolded.forEach(openNow);
+  });
+  window.addEventListener("afterprint", () => { for (const box of unfolded) box.open = false; });
 
   // Every level of every part: what is filled when it is opened may hold boxes of its own. Samples and menus stay as they are.
   const LEVELS = "main > section:not(#samples) details:not(.menu), details.banner";
   function openLevels() {
     for (let closed; (closed = [...document.querySelectorAll(LEVELS)].filter((box) => !box.open)).length;) {
-      for (const box of closed) {
-        box.open = true;
-        box.dispatchEvent(new Event("toggle"));
-      }
+      closed.forEach(openNow);
     }
   }
 

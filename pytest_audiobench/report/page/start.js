@@ -5,8 +5,8 @@
   const PARTS = [
     ["averages", "Averages", data.averages.length, drawAverages, "declared by suites"],
     ["verdicts", "Evals", true, drawVerdicts, "every score with interval, n, parse rate, checks, scorer"],
-    ["scores", "Scores side by side", scoreEntries().length, drawScores, "a plot for each metric"],
-    ["suites", "Suites, pooled over their evals", data.suites.length, drawSuites, "and by group"],
+    ["scores", "Scores side by side", scoreEntries().length, drawScores, `a plot for each metric of several evals: ${listed([...new Set(scoreEntries().map((one) => one.metric))], 6)}`],
+    ["suites", "Suites, pooled over their evals", data.suites.length, drawSuites, "each metric that several evals have, and by group"],
     ["groups", "By group", data.evals.some((one) => one.blocks.some((block) => block.groups.length)), (into) => drawGroups(into, "groups", data.evals, true), "scores by metadata field"],
     ["labels", "Confusion matrix", data.labels.length, drawLabels, "answers by true label"],
     ["failures", "Failure classes", data.evals.some((one) => one.failures.length), drawFailures, "refused, unparsed, loops, …; the score without each"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jiwer
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
@@ -60,6 +60,7 @@ def as_written(slot):
 
 
 @given(st.lists(SLOT, max_size=4), st.lists(st.sampled_from("abcd"), max_size=6))
+@example([(("a",),), (("a",),), ((), ("a", "b")), (("a",),)], list("aaaab"))
 def test_a_hypothesis_has_the_errors_of_the_wording_that_it_is_nearest_to(slots, said):
     reference, answer = held_to(" ".join(map(as_written, slots)), " ".join(said))
     fewest = min(
@@ -67,6 +68,11 @@ def test_a_hypothesis_has_the_errors_of_the_wording_that_it_is_nearest_to(slots,
     )
     assert reference.split() == [word for slot in slots for word in slot[0]]
     assert errors(reference, answer) == fewest
+
+
+def test_a_word_that_stands_for_an_error_is_one_character_and_none_of_the_references():
+    reference, answer = held_to("{ 他 / @ / 他 好 }", "好 我 好 我")
+    assert Levenshtein.distance(reference, answer.replace(" ", "")) == Levenshtein.distance("他好", "好我好我") == 3
 
 
 @given(TEXT, TEXT)

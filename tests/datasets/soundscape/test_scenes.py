@@ -295,6 +295,7 @@ def test_a_level_of_the_beds_is_a_point_of_a_curve() -> None:
     assert loudness == ["very_quiet", "moderate"]
 
 
+@pytest.mark.slow
 def test_sentences_are_spoken_in_the_six_languages_of_soundscape_bench() -> None:
     pytest.importorskip("espeakng_loader", reason="voices come with pip install 'pytest-audiobench[tts]'")
     scenes = samples("spoken", scenes=40)

@@ -73,7 +73,7 @@ class Peer:
         self.calls = []
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
-        self._server = None
+        self._server = self._held = None
         self.port = 0
         self.start()
 
@@ -108,6 +108,8 @@ class Peer:
 
         self._server = Server(("127.0.0.1", self.port), Handler)
         self.port = self._server.server_address[1]
+        if self._held is not None:
+            self._held.close()
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self):
@@ -115,6 +117,10 @@ class Peer:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+            # Whoever connects is refused, and no other server is given the port until this one starts again.
+            self._held = socket.socket()
+            self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._held.bind(("127.0.0.1", self.port))
 
     def _post(self, handler):
         raw = handler.rfile.read(int(handler.headers["Content-Length"]))
@@ -124,14 +130,16 @@ class Peer:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
-            _send(handler, self.behave(call) or told(call))
+            reply = self.behave(call) or told(call)
+            time.sleep(reply.wait_s)
         finally:
+            # Before the client can know that it may send another.
             with self._lock:
                 self._at_once -= 1
+        _send(handler, reply)
 
 
 def _send(handler, reply):
-    time.sleep(reply.wait_s)
     data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
     handler.send_response(reply.status)
     for name, value in {"Content-Length": str(len(data)), **reply.headers}.items():

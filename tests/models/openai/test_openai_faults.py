@@ -1,5 +1,7 @@
 """A server's every misbehaviour: no answer is lost, doubled or invented, and the asking ends in bounded time."""
 
+import asyncio
+import gc
 import json
 import threading
 import time
@@ -64,8 +66,15 @@ def test_the_requests_of_the_next_batches_follow_those_of_one_that_takes_long(pe
 def test_what_stops_one_batch_stops_all_that_were_begun_and_is_said_once_to_each(peer, model_at, asks, talk):
     model = model_at(peer, concurrency="2")
     model.load()
-    peer.behave = lambda call: talk.Reply({"error": {"message": "no"}}, 401)
+    all_begun = threading.Event()
+
+    def behave(call):
+        assert all_begun.wait(60)
+        return talk.Reply({"error": {"message": "no"}}, 401)
+
+    peer.behave = behave
     begun = [model.begin(asks(4)) for _ in range(3)]
+    all_begun.set()
     for reply in begun:
         with pytest.raises(FatalError, match="says 401"):
             reply.result()
@@ -114,7 +123,7 @@ def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_until_it_a
     peer, model_at, asks, talk, probe
 ):
     peer.behave = lambda call: talk.Reply({}, 503)
-    model = model_at(peer, patience_s="0.5", probe=probe)
+    model = model_at(peer, patience_s="0.5", probe=probe, concurrency="1")
     with pytest.raises(FatalError, match="says 503"):
         model.ask(asks(1))
     asked = len(peer.calls)
@@ -168,10 +177,23 @@ def test_what_passes_is_asked_again(peer, model_at, asks, talk, status):
 
 
 def test_a_slow_answer_is_an_error_of_its_sample_alone(peer, model_at, asks, talk):
-    peer.behave = lambda call: talk.told(call)._replace(wait_s=2.5) if call.heard[0] == 1003 else None
-    responses = model_at(peer, timeout_s="1").ask(asks(8))
+    peer.behave = lambda call: talk.told(call)._replace(wait_s=7) if call.heard[0] == 1003 else None
+    responses = model_at(peer, timeout_s="3").ask(asks(8))
     assert texts(responses) == [*right(8)[:3], "", *right(8)[4:]]
-    assert errors(responses) == [f"{peer.url} gave no whole answer in 1 s (asked 2 times)"]
+    assert errors(responses) == [f"{peer.url} gave no whole answer in 3 s (asked 2 times)"]
+
+
+def test_a_client_that_cannot_be_closed_in_time_is_left_and_nothing_is_printed(peer, model_at, monkeypatch, capsys):
+    model = model_at(peer, timeout_s="0.3")
+    model.load()
+
+    async def never():
+        await asyncio.sleep(600)
+
+    monkeypatch.setattr(model._client, "close", never)
+    model.close()
+    gc.collect()
+    assert capsys.readouterr().err == ""
 
 
 def test_a_reply_cut_in_its_middle_is_asked_again(peer, model_at, asks, talk):

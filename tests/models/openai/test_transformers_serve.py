@@ -107,6 +107,7 @@ def test_the_same_answers_as_in_this_process(served, spoken, in_process, options
         assert all(0 < response.first_token_s <= response.latency_s for response in responses)
 
 
+@pytest.mark.slow
 def test_a_whole_run_against_the_server_reaches_what_the_checkpoint_is_known_for(served, pytester):
     (pytester.path / "audiobench.toml").write_text('[[threshold]]\neval = "digits"\nrequire = ["accuracy >= 0.95"]\n')
     pytester.makepyfile(

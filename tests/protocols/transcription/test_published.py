@@ -4,7 +4,7 @@ import re
 
 import jiwer
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
@@ -129,6 +129,7 @@ def test_salmonn_skip_leaves_out_cut_answers_and_tags_and_its_twin_keeps_them():
 @pytest.mark.parametrize("language", ["en", "zh", "yue", "ja", "hi"])
 @settings(deadline=None)  # the first example loads the libraries
 @given(text=st.text(alphabet=st.characters(), max_size=25), other=st.text(alphabet=st.characters(), max_size=25))
+@example(text="0", other="\ud800")
 def test_every_scorer_takes_any_text_and_finds_nothing_wrong_with_the_reference_itself(language, text, other):
     sample = Sample("a", (), "", reference=text)
     for scorer in transcription(language=language).available.values():
