@@ -302,18 +302,25 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(404, {"detail": "GET /health, GET /info, POST /predict"})
 
-    def do_POST(self):
-        self._count(1)
+    def handle_one_request(self):
+        self.is_counted = False
         try:
-            self._answer()
+            super().handle_one_request()
         finally:
-            self._count(-1)
+            if self.is_counted:
+                self._count(-1)
+
+    def parse_request(self):
+        # Before "100 Continue" goes out: a client that has read it counts on an answer.
+        self.is_counted = True
+        self._count(1)
+        return super().parse_request()
 
     def _count(self, step):
         with self.server.counting:
             self.server.in_hand += step
 
-    def _answer(self):
+    def do_POST(self):
         try:
             self._check()
         except Refused as refused:
