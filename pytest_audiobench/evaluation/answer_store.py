@@ -626,7 +626,8 @@ def _decoded(decoder: msgspec.json.Decoder[_T], written: bytes) -> _T:
         return decoder.decode(written)
     except msgspec.DecodeError:
         # A model's score may be no number, which Python's own JSON writes and reads.
-        return msgspec.convert(json.loads(written), decoder.type)
+        read: _T = msgspec.convert(json.loads(written), decoder.type)
+        return read
 
 
 def _response(outputs: bytes, detail: bytes) -> Response:
