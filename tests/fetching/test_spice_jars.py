@@ -14,7 +14,7 @@ CODE, MODELS = "stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar"
 def jar(content):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("class", content)
+        archive.writestr(zipfile.ZipInfo("class"), content)  # without the time, or two of a content differ
     return buffer.getvalue()
 
 
