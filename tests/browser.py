@@ -20,6 +20,16 @@ def new_context(browser: Any, **options: Any) -> Any:
     return context
 
 
+def reload_until(page: Any, shown: Any) -> None:
+    """Reload until what the page had stored is shown: Chromium writes it after the script that stored it went on."""
+    error = pytest.importorskip("playwright.sync_api").TimeoutError
+    for _ in range(24):
+        page.reload()
+        with suppress(error):
+            return shown.wait_for(timeout=5_000)
+    raise AssertionError(f"{shown} was not shown")
+
+
 def wait_until(page: Any, condition: str) -> None:
     """Wait for a condition of JavaScript. Playwright's own way evaluates a text, which the pages' policy forbids."""
     error = pytest.importorskip("playwright.sync_api").Error

@@ -12,7 +12,7 @@ from msgspec import structs
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.records.lines import BaselineAnswer
 from pytest_audiobench.report.page.html import write_page
-from tests.browser import new_context, wait_until
+from tests.browser import new_context, reload_until, wait_until
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)
@@ -233,8 +233,7 @@ def test_a_reader_chooses_light_or_dark_and_the_page_keeps_it(runs: Any, browser
         button.click()
         page.get_by_role("button", name=f"Theme: {name}").wait_for()
         wait_until(page, f"({paper} === 'rgb(255, 255, 255)') === {str(is_light).lower()}")
-    page.reload()
-    page.get_by_role("button", name="Theme: dark").wait_for()
+    reload_until(page, page.get_by_role("button", name="Theme: dark"))
     context.close()
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from pytest_audiobench import manifest
 from pytest_audiobench.datasets.places import Places
+from tests.browser import reload_until
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 REFUSED, LOOP = ("-5", "refused", False), ("=b b b", "unparsed", False)
@@ -86,8 +87,9 @@ def test_marks_are_kept_and_can_be_listed(runs: Any, opened: Any) -> None:
     page = opened(two_evals(runs)).page
     page.keyboard.press("m")
     page.get_by_role("button", name="★ Marked", exact=True).wait_for()
-    page.reload()
-    page.get_by_role("button", name="marked 1").click()
+    marked = page.get_by_role("button", name="marked 1")
+    reload_until(page, marked)
+    marked.click()
     assert listed(page) == ["s00002"]
     assert page.locator("#card .mark").inner_text() == "★ Marked"
 
