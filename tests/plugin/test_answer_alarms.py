@@ -96,12 +96,16 @@ def test_answers_that_cannot_be_read_raise_an_alarm_with_three_of_them_and_the_l
         assert "<b>" not in markdown
 
 
-def test_an_answer_is_quoted_beside_the_options_of_its_own_question(digits):
+def give_three_choices_each(digits):
     file = digits.path / "data" / "tones.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     for row in rows:
         row["choices"] = [str((int(row["answer"]) + k) % 10) for k in range(3)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def test_an_answer_is_quoted_beside_the_options_of_its_own_question(digits):
+    give_three_choices_each(digits)
     digits.run("-k", "not silenced", model="spell:it")
     (alarm,) = alarms(digits)["digits"]
     assert alarm.count("“") == 1
@@ -112,11 +116,7 @@ def test_an_answer_is_quoted_beside_the_options_of_its_own_question(digits):
 
 
 def test_unparsed_answers_that_are_labels_of_other_questions_are_said_to_be_wrong_and_not_of_another_form(digits):
-    file = digits.path / "data" / "tones.jsonl"
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    for row in rows:
-        row["choices"] = [str((int(row["answer"]) + k) % 10) for k in range(3)]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    give_three_choices_each(digits)
     digits.run("-k", "not silenced", model="spell:it,same=7")
     (alarm,) = alarms(digits)["digits"]
     assert "14 of 20 answers could not be parsed (14 unparsed); all of them name a label that was not among" in alarm
